@@ -1,0 +1,7 @@
+export * from './create-database.js';
+export * from './database.js';
+export * from './memory/database.js';
+export * from './statements/journal-statements.js';
+export * from './statements/lease-statements.js';
+export * from './statements/log-statements.js';
+export * from './statements/task-queries.js';

@@ -1,0 +1,75 @@
+// Written by scripts/schemas.mjs from prisma/<provider>/migrations: do not edit.
+import type { ExpectedMigrations } from './compare-migrations.js';
+
+/**
+ * The migrations this build was made for, per provider, in the order in which they are applied. The checksum is
+ * the one that Prisma stores: SHA-256 of `migration.sql`, in hex.
+ */
+export const expectedMigrations: ExpectedMigrations = {
+  sqlite: [
+    {
+      name: '20261129100000_tasks',
+      checksum: '49c862e98481e340287b2e708299a1d2faed81ace109900906385d268e78d144',
+    },
+    {
+      name: '20261129100100_task_snapshots',
+      checksum: '2e27a547c05e9c516a58dd6ab113c211c4af7a5237ec9c75d6a440e5154755c3',
+    },
+    {
+      name: '20261129100200_task_events',
+      checksum: 'cac42b71792b10aa9109d00265aaae845adbfdec1a063dc31199552564824c87',
+    },
+    {
+      name: '20261129100300_task_leases',
+      checksum: 'adb49bef42dc273b33b5cb06150093f1af4c06b101eb1bb46ee784a0327dbd90',
+    },
+    {
+      name: '20261129100400_push_notification_configs',
+      checksum: '9cb23953564d4e147b4447becb78b32cda9220af0910414c3d17849e5b2afa1c',
+    },
+  ],
+  postgresql: [
+    {
+      name: '20261129100000_tasks',
+      checksum: '3979cf01149dc543e0b74a689dfb1f85bae6d917289a195d44f90917d5958c93',
+    },
+    {
+      name: '20261129100100_task_snapshots',
+      checksum: '32fd6d08f1590b3701c1854280598d4f527cf065e8d25b0fd039922183cb363c',
+    },
+    {
+      name: '20261129100200_task_events',
+      checksum: '059e37e01d7c6826774989905da416d24935fbc9f6ff9150598a61cb782b9099',
+    },
+    {
+      name: '20261129100300_task_leases',
+      checksum: 'a2d7f1874b34a5a701c8648c5242029d228db235b2a312cc4c22414d3e9d5bf5',
+    },
+    {
+      name: '20261129100400_push_notification_configs',
+      checksum: '2e756db5c4eebe44ae15b3a1c91c57ae672ba1b6d40168b606646e2d4742bff3',
+    },
+  ],
+  mysql: [
+    {
+      name: '20261129100000_tasks',
+      checksum: 'a9ae83230252bf5a9a9d80fa3a3a313e3f609a7f3ec9b082d725f39050fa533a',
+    },
+    {
+      name: '20261129100100_task_snapshots',
+      checksum: '456c126e5b5059acb5cb6b55e2b8024023c4fdce816156b2c55314976f043e76',
+    },
+    {
+      name: '20261129100200_task_events',
+      checksum: 'babdde56347e7786c43d3d6639e396b3cc0742c54b9da6874e3abcc4aa9ed64e',
+    },
+    {
+      name: '20261129100300_task_leases',
+      checksum: 'ef822acc197c7347770ad6bbbcf55f35c77f93241492919af8bc6ba11e0ed43d',
+    },
+    {
+      name: '20261129100400_push_notification_configs',
+      checksum: '55721aacc8870ea3a9896d1c0e997f7281a427e3cf52bfd533dacacfb0348294',
+    },
+  ],
+};

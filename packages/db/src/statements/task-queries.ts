@@ -1,0 +1,60 @@
+import type { Scope, StateName } from '@a2a-cluster/core';
+import type { StoredTask } from './log-statements.js';
+
+/** A page of a caller's tasks. */
+export interface TaskListQuery {
+  /** Null: every owner's, for operators only. */
+  readonly scope: Scope | null;
+  readonly contextId?: string;
+  readonly state?: StateName;
+  /** Only tasks whose status timestamp is later than this ISO 8601 instant. */
+  readonly statusAfter?: string;
+  /** Resume after this position, exclusive. */
+  readonly cursor?: { readonly statusTimestamp: string; readonly taskId: string };
+  readonly limit: number;
+}
+
+/** A task's row, without its document. */
+export interface TaskRow {
+  readonly taskId: string;
+  readonly scope: Scope;
+  readonly contextId: string;
+  readonly state: StateName;
+  /** `''` when the agent gave none. */
+  readonly statusTimestamp: string;
+  readonly version: number;
+}
+
+/** One page and the count of all matches. */
+export interface TaskListPage {
+  /** Sorted by status timestamp, then id, both descending; tasks without a timestamp last. */
+  readonly rows: readonly TaskRow[];
+  readonly total: number;
+}
+
+/** Reads of tasks off the hot path. */
+export interface TaskQueries {
+  list(query: TaskListQuery): Promise<TaskListPage>;
+  /** The documents of these tasks in as few statements as the database allows; missing ones are left out. */
+  readTasks(taskIds: readonly string[]): Promise<readonly StoredTask[]>;
+}
+
+/** A stored push config; `payload` is the codec's JSON. */
+export interface PushConfigRow {
+  readonly taskId: string;
+  readonly configId: string;
+  readonly scope: Scope;
+  readonly payload: string;
+  /** The protocol version of the caller that registered it: decides the form of its deliveries. */
+  readonly wireVersion: string;
+}
+
+/** Push configs, always scoped by tenant and owner. */
+export interface PushConfigQueries {
+  /** Inserts or replaces (task, config) of this scope; false when the id is taken under another scope. */
+  save(row: PushConfigRow): Promise<boolean>;
+  /** In the order they were first saved. */
+  load(find: { readonly taskId: string; readonly scope: Scope }): Promise<readonly PushConfigRow[]>;
+  /** Deletes one config, or all of the task when `configId` is absent. Idempotent. */
+  remove(find: { readonly taskId: string; readonly scope: Scope; readonly configId?: string }): Promise<void>;
+}
