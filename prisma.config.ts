@@ -1,6 +1,10 @@
 import path from 'node:path';
 import { defineConfig } from 'prisma/config';
-import { absoluteDatabaseUrl, defaultDatabaseUrl, migrationProviderOf } from './packages/db/src/migrations/database-url.ts';
+import {
+  absoluteDatabaseUrl,
+  defaultDatabaseUrl,
+  migrationProviderOf,
+} from './packages/db/src/migrations/database-url.ts';
 import { chooseEngine } from './scripts/schema-engine/choose.mjs';
 
 // This file runs before the CLI looks for its engine, so the choice can be made here (prisma/README.md).

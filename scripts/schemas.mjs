@@ -100,7 +100,10 @@ ${lists}};
 
 function outputs() {
   const source = readFileSync(path.join(root, 'prisma/models.prisma.in'), 'utf8');
-  const schemas = providers.map((provider) => [`prisma/${provider}/schema.prisma`, schemaFor(provider, source)]);
+  const schemas = providers.map((provider) => [
+    `prisma/${provider}/schema.prisma`,
+    schemaFor(provider, source),
+  ]);
   return [...schemas, ['packages/db/src/migrations/expected.ts', expectedText()]];
 }
 

@@ -8,7 +8,9 @@ function hasNativeEngine(root) {
   try {
     const cli = createRequire(path.join(root, 'package.json')).resolve('prisma/package.json');
     const engines = createRequire(cli).resolve('@prisma/engines/package.json');
-    return readdirSync(path.dirname(engines)).some((name) => /^schema-engine-[\w.-]+$/.test(name) && !name.endsWith('.gz'));
+    return readdirSync(path.dirname(engines)).some(
+      (name) => /^schema-engine-[\w.-]+$/.test(name) && !name.endsWith('.gz'),
+    );
   } catch {
     return false;
   }
