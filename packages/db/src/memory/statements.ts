@@ -1,0 +1,22 @@
+import type { Database } from '../database.js';
+import { createMemoryJournal } from './journal.js';
+import { createMemoryLeases } from './leases.js';
+import { createMemoryLog } from './log.js';
+import { createMemoryPushConfigs, createMemoryTasks } from './queries.js';
+import type { MemoryTables } from './tables.js';
+
+/** A database over given tables: for tests that look at the rows or change them behind the statements' back. */
+export function memoryDatabaseOver(tables: MemoryTables): Database {
+  return {
+    provider: 'memory',
+    journal: createMemoryJournal(tables),
+    leases: createMemoryLeases(tables),
+    log: createMemoryLog(tables),
+    tasks: createMemoryTasks(tables),
+    pushConfigs: createMemoryPushConfigs(tables),
+    hints: { kind: 'none' },
+    check: async () => ({ warnings: [] }),
+    ping: async () => {},
+    close: async () => {},
+  };
+}

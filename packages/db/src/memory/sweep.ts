@@ -1,0 +1,67 @@
+import { encodeEvent, failedStatus, verdictOn } from '@a2a-cluster/core';
+import type { SweepBatch, SweepOutcome, SweptLease } from '../statements/journal-statements.js';
+import { isExpired } from './tables.js';
+import type { LeaseRecord, MemoryTables, TaskRecord } from './tables.js';
+
+/** Ends the turns of expired leases by the verdict of core (protocol 6). */
+export function sweep(tables: MemoryTables, batch: SweepBatch): SweepOutcome {
+  const except = new Set(batch.except);
+  const wanted = (lease: LeaseRecord): boolean =>
+    !except.has(lease.taskId) && (batch.taskId === undefined || lease.taskId === batch.taskId);
+  const candidates = expiredLeases(tables)
+    .filter((lease) => wanted(lease) && tables.tasks.has(lease.taskId))
+    .slice(0, batch.limit);
+  const swept = candidates.map((lease) => sweepOne(tables, lease, batch));
+  return { swept, candidates: candidates.length };
+}
+
+/** Drops expired leases that have no task; gives their task ids. */
+export function sweepOrphans(tables: MemoryTables, limit: number): readonly string[] {
+  const orphans = expiredLeases(tables)
+    .map((lease) => lease.taskId)
+    .filter((taskId) => !tables.tasks.has(taskId))
+    .slice(0, limit);
+  for (const taskId of orphans) tables.leases.delete(taskId);
+  return orphans;
+}
+
+/** The longest expired first. */
+function expiredLeases(tables: MemoryTables): LeaseRecord[] {
+  const nowMs = tables.nowMs();
+  return [...tables.leases.values()]
+    .filter((lease) => isExpired(lease, nowMs))
+    .sort((a, b) => a.expiresAtMs - b.expiresAtMs);
+}
+
+function sweepOne(tables: MemoryTables, lease: LeaseRecord, batch: SweepBatch): SweptLease {
+  const task = tables.tasks.get(lease.taskId) ?? null;
+  const verdict = verdictOn({ state: task?.state ?? null, pending: lease.pending });
+  const failed = task && verdict === 'fail' ? failTurn(tables, { task, lease, batch }) : null;
+  tables.leases.delete(lease.taskId);
+  return { taskId: lease.taskId, scope: lease.scope, holder: lease.holder, epoch: lease.epoch, failed };
+}
+
+function failTurn(
+  tables: MemoryTables,
+  turn: { readonly task: TaskRecord; readonly lease: LeaseRecord; readonly batch: SweepBatch },
+): { seq: number; payload: string } {
+  const { task, lease, batch } = turn;
+  const { taskId, contextId } = task;
+  const { epoch } = lease;
+  const writeId = `sweep:${epoch}`;
+  const data = failedStatus({
+    taskId,
+    contextId,
+    reason: 'replica_lost',
+    timestamp: batch.statusTimestamp,
+    messageId: `${taskId}:sweep:${epoch}`,
+    text: batch.text,
+    detail: { expiredAt: new Date(lease.expiresAtMs).toISOString() },
+  });
+  const payload = encodeEvent({ kind: 'statusUpdate', data });
+  tables.append({ taskId, holder: batch.sweeper, epoch }, [{ kind: 'statusUpdate', payload, writeId }]);
+  task.version += 1;
+  task.state = 'TASK_STATE_FAILED';
+  task.statusTimestamp = batch.statusTimestamp;
+  return { seq: task.version, payload };
+}
