@@ -18,5 +18,9 @@ const folder = path.join(root, 'prisma', process.env['PRISMA_PROVIDER'] ?? migra
 export default defineConfig({
   schema: path.join(folder, 'schema.prisma'),
   migrations: { path: path.join(folder, 'migrations') },
-  datasource: { url, ...(shadow ? { shadowDatabaseUrl: absoluteDatabaseUrl(shadow) } : {}) },
+  // The CLI knows MariaDB by its older name only.
+  datasource: {
+    url: url.replace(/^mariadb:/, 'mysql:'),
+    ...(shadow ? { shadowDatabaseUrl: absoluteDatabaseUrl(shadow) } : {}),
+  },
 });

@@ -21,7 +21,7 @@ const words = {
   wire: { mysql: '@db.VarChar(32)' },
   time: { postgresql: '@db.Timestamptz(3)', mysql: '@db.DateTime(3)' },
   now: {
-    sqlite: `dbgenerated("(CAST(unixepoch('subsec') * 1000 AS INTEGER))")`,
+    sqlite: `dbgenerated("CAST(unixepoch('subsec') * 1000 AS INTEGER)")`,
     postgresql: 'dbgenerated("clock_timestamp()")',
     mysql: 'dbgenerated("CURRENT_TIMESTAMP(3)")',
   },

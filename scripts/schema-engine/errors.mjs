@@ -11,7 +11,7 @@ export class EngineError extends Error {
 }
 
 const missingDatabase = ['3D000', 'ER_BAD_DB_ERROR'];
-const badCredentials = ['28P01', '28000', 'ER_ACCESS_DENIED_ERROR'];
+const badCredentials = /^(28P01|28000|ER_ACCESS_DENIED_\w+)$/;
 const unreachable = [
   'ECONNREFUSED',
   'ENOTFOUND',
@@ -31,7 +31,7 @@ export function connectError(error, databaseUrl) {
   const code = error.code ?? '';
   if (missingDatabase.includes(code))
     return new EngineError('P1003', `Database \`${pathname.slice(1)}\` does not exist`);
-  if (badCredentials.includes(code))
+  if (badCredentials.test(code))
     return new EngineError(
       'P1000',
       `Authentication failed: the database server does not accept the credentials of \`${username}\`.`,

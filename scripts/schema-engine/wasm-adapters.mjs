@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { createRequire } from 'node:module';
 import { connectPostgres, onDatabase, schemaName, sqliteFile } from './connections.mjs';
-import { quoted } from './databases.mjs';
+import { createSchema, quoted } from './databases.mjs';
 
 const require = createRequire(import.meta.url);
 
@@ -10,16 +10,24 @@ const require = createRequire(import.meta.url);
 const charOid = 18;
 const textOid = 25;
 
+/** The engine's question about a partial index has its name in double quotes, which this SQLite takes for a column. */
+function mendQuotes(query) {
+  const asked = /^(SELECT sql FROM sqlite_master WHERE type = 'index' AND name = )"([^"']+)";$/.exec(
+    query.sql,
+  );
+  return asked ? { ...query, sql: `${asked[1]}'${asked[2]}'` } : query;
+}
+
 /** The engine sends scripts of several statements as one, which better-sqlite3 refuses to prepare. */
 function withScripts(adapter) {
   for (const method of ['executeRaw', 'queryRaw']) {
     const single = adapter[method].bind(adapter);
     adapter[method] = async (query) => {
       try {
-        return await single(query);
+        return await single(mendQuotes(query));
       } catch (error) {
         const several = /more than one statement/.test(
-          String(error.message) + JSON.stringify(error.cause ?? ''),
+          `${error.message} ${JSON.stringify(error.cause ?? '')}`,
         );
         if (query.args.length > 0 || !several) throw error;
         await adapter.executeScript(query.sql);
@@ -93,11 +101,12 @@ export function postgresFactory(databaseUrl, { offline }) {
     adapterName: '@prisma/adapter-pg',
     connect: () => postgresAdapter(offline ? onDatabase(databaseUrl, 'postgres') : databaseUrl),
     connectToShadowDb: async () => {
-      const name = quoted(`prisma_migrate_shadow_db_${randomUUID()}`);
+      const database = `prisma_migrate_shadow_db_${randomUUID()}`;
+      const name = quoted(database);
       await administer(databaseUrl, `CREATE DATABASE ${name}`);
-      const shadow = new URL(onDatabase(databaseUrl, name.slice(1, -1)));
-      shadow.searchParams.delete('schema');
-      return postgresAdapter(shadow.toString(), {
+      const shadowUrl = onDatabase(databaseUrl, database);
+      await createSchema({ dialect: 'postgresql', databaseUrl: shadowUrl });
+      return postgresAdapter(shadowUrl, {
         afterwards: () => administer(databaseUrl, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`),
       });
     },
