@@ -49,10 +49,20 @@ export function encodeEvent(event: TaskEvent): string {
  */
 export function decodeEvent(kind: EventKind, payload: string): TaskEvent {
   const json = parseJson(payload);
-  if (kind === 'message') return { kind, data: Message.fromJSON(json) };
-  const decoded = StreamResponse.fromJSON(json).payload;
-  if (decoded?.$case === kind) return { kind, data: decoded.value } as TaskEvent;
+  const event = decoded(kind, json);
+  if (event !== undefined) return event;
   throw new ClusterError('ROW_CORRUPT', `stored event is not a ${kind}`);
+}
+
+/** The codec throws on JSON of the wrong shape inside a known field. */
+function decoded(kind: EventKind, json: object): TaskEvent | undefined {
+  try {
+    if (kind === 'message') return { kind, data: Message.fromJSON(json) };
+    const { payload } = StreamResponse.fromJSON(json);
+    return payload?.$case === kind ? ({ kind, data: payload.value } as TaskEvent) : undefined;
+  } catch (cause) {
+    throw new ClusterError('ROW_CORRUPT', `stored event is not a readable ${kind}`, { cause });
+  }
 }
 
 /** What a subscriber is sent for an event; `message` rows are not for subscribers. */
