@@ -1,0 +1,5 @@
+export * from './clock-watch.js';
+export * from './create-clock-watch.js';
+export * from './create-heartbeat.js';
+export * from './heartbeat.js';
+export * from './options.js';

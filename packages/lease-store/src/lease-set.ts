@@ -1,0 +1,137 @@
+import { withFields, type Clock, type Logger, type Timer } from '@a2a-cluster/core';
+import type { Renewed } from '@a2a-cluster/db';
+import type { LostCause } from './heartbeat.js';
+import type { AnswerMark, LeaseEntry } from './lease-entry.js';
+import { callSafely } from './safe-callback.js';
+
+/** What a {@link LeaseSet} is made of. */
+export interface LeaseSetOptions {
+  /** TTL - margin: how long trust lasts from when a renewal was sent. */
+  readonly trustMs: number;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** The row of a lease as a reader saw it, or undefined when there is none. */
+export interface SeenRow {
+  readonly taskId: string;
+  readonly holder: string;
+  readonly epoch: number;
+}
+
+/**
+ * The leases a replica holds, and the one place where one of them is judged. A timer stands at the earliest local
+ * deadline, so a lease is lost there even when every call hangs.
+ */
+export class LeaseSet {
+  readonly #entries = new Set<LeaseEntry>();
+  readonly #options: LeaseSetOptions;
+  #timer: { readonly atMs: number; readonly timer: Timer } | null = null;
+  #closed = false;
+
+  constructor(options: LeaseSetOptions) {
+    this.#options = options;
+  }
+
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  add(entry: LeaseEntry): void {
+    if (this.#closed) return;
+    this.#entries.add(entry);
+    this.#watch(this.#deadline(entry));
+  }
+
+  /** The entries that may still be renewed; the overdue ones are lost first. */
+  live(): LeaseEntry[] {
+    this.loseOverdue();
+    return [...this.#entries];
+  }
+
+  /** Milliseconds to the local deadline, 0 when it has passed or the lease is lost or ended. */
+  remainingMs(entry: LeaseEntry): number {
+    return entry.open ? Math.max(0, this.#deadline(entry) - this.#options.clock.monotonicMs()) : 0;
+  }
+
+  /** Milliseconds to the earliest local deadline; the whole trust when nothing is held. */
+  earliestMs(): number {
+    let least = this.#options.trustMs;
+    for (const entry of this.#entries) least = Math.min(least, this.remainingMs(entry));
+    return least;
+  }
+
+  /** Judges every deadline by the time it is now. To be called before any answer is believed (protocol 2). */
+  loseOverdue(): void {
+    for (const entry of [...this.#entries]) if (this.remainingMs(entry) <= 0) this.lose(entry, 'deadline');
+  }
+
+  /** Takes a renewal into account; false: it came too late. An answer after the old deadline is a loss, though it says "renewed". */
+  renewed(entry: LeaseEntry, renewal: { readonly sentAtMs: number; readonly answer: Renewed }): boolean {
+    if (!entry.open) return false;
+    if (this.remainingMs(entry) <= 0) {
+      this.lose(entry, 'deadline');
+      return false;
+    }
+    entry.renewedFrom(renewal.sentAtMs);
+    const { cancelAgeMs } = renewal.answer;
+    if (cancelAgeMs !== null && entry.tellCancel())
+      callSafely(this.#options.logger, () => entry.hold.onCancelRequested(cancelAgeMs));
+    return true;
+  }
+
+  /** Judges a lease by its row, read after the mark was taken. `unknown`: ours, or the row says nothing now. */
+  settle(
+    entry: LeaseEntry,
+    seen: { readonly holder: string; readonly row: SeenRow | undefined; readonly mark: AnswerMark },
+  ): 'lost' | 'unknown' {
+    if (!entry.open) return 'lost';
+    const { holder, row, mark } = seen;
+    if (row?.holder === holder && row.epoch === entry.key.epoch) return 'unknown';
+    if (!entry.counts(mark)) {
+      entry.askAgain = true;
+      return 'unknown';
+    }
+    this.lose(entry, row === undefined ? 'gone' : 'taken');
+    return 'lost';
+  }
+
+  lose(entry: LeaseEntry, cause: LostCause): void {
+    if (!entry.close('lost')) return;
+    this.#entries.delete(entry);
+    if (this.#closed) return;
+    const logger = withFields(this.#options.logger, { ...entry.key });
+    logger.warn({ cause }, 'lease lost');
+    callSafely(logger, () => entry.hold.onLost(cause));
+  }
+
+  end(entry: LeaseEntry): boolean {
+    this.#entries.delete(entry);
+    return entry.close('ended');
+  }
+
+  /** No timer and no loss after this; what was handed out goes on counting down. */
+  close(): void {
+    this.#closed = true;
+    this.#timer?.timer.cancel();
+    this.#timer = null;
+    this.#entries.clear();
+  }
+
+  #deadline(entry: LeaseEntry): number {
+    return entry.sentAtMs + this.#options.trustMs;
+  }
+
+  /** A timer that stands earlier is left: it looks again when it fires, which is cheaper than moving it each beat. */
+  #watch(atMs: number): void {
+    if (this.#timer !== null && this.#timer.atMs <= atMs) return;
+    this.#timer?.timer.cancel();
+    const { clock } = this.#options;
+    const timer = clock.setTimer(atMs - clock.monotonicMs(), () => {
+      this.#timer = null;
+      this.loseOverdue();
+      if (this.#entries.size > 0 && !this.#closed) this.#watch(clock.monotonicMs() + this.earliestMs());
+    });
+    this.#timer = { atMs, timer };
+  }
+}
