@@ -62,17 +62,31 @@ async function openMysql(url: string): Promise<RawConnection> {
   };
 }
 
+/**
+ * The addon keeps the error class of the test file that loaded it first, so in the next file of the same worker its
+ * errors are no `Error` there. They are told again as one that is, with the code.
+ */
+async function asErrors<T>(work: () => T): Promise<T> {
+  try {
+    return work();
+  } catch (cause) {
+    const { message, code } = cause as { message: string; code?: string };
+    throw Object.assign(new Error(message, { cause }), { code });
+  }
+}
+
 function openSqlite(url: string): RawConnection {
   const file = url.replace(/^file:(\/\/)?/, '').replace(/\?.*$/, '');
   const database = new Sqlite(file, { timeout: 5_000 });
   return {
-    run: async (script) => void database.exec(script),
-    query: async (sql, parameters = []) => {
-      const statement = database.prepare<unknown[], Record<string, unknown>>(sql);
-      if (statement.reader) return statement.all(...parameters);
-      statement.run(...parameters);
-      return [];
-    },
+    run: (script) => asErrors(() => void database.exec(script)),
+    query: (sql, parameters = []) =>
+      asErrors(() => {
+        const statement = database.prepare<unknown[], Record<string, unknown>>(sql);
+        if (statement.reader) return statement.all(...parameters);
+        statement.run(...parameters);
+        return [];
+      }),
     close: async () => void database.close(),
   };
 }

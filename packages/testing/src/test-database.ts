@@ -20,6 +20,8 @@ export interface TestDatabaseOptions {
   readonly provider: TestProvider;
   /** Default true. With false the database is there but empty, as before the first deploy. */
   readonly migrated?: boolean;
+  /** Default true. With false only a name is made up, for tests of what creates a database; `drop()` works. */
+  readonly exists?: boolean;
   /** Only the first so many migrations: a database that is behind. */
   readonly upTo?: number;
 }
@@ -78,14 +80,14 @@ async function createFile(): Promise<TestDatabase> {
   };
 }
 
-async function createOnServer(provider: 'postgresql' | 'mysql'): Promise<TestDatabase> {
+async function createOnServer(provider: 'postgresql' | 'mysql', exists: boolean): Promise<TestDatabase> {
   const admin = serverUrl(provider);
   const name = `a2a_test_${process.pid}_${randomBytes(5).toString('hex')}`;
   // template0: nobody can be connected to it, so parallel workers never find it "being accessed by other users".
   const create =
     provider === 'postgresql' ? `CREATE DATABASE ${name} TEMPLATE template0` : `CREATE DATABASE ${name}`;
   const drop = `DROP DATABASE IF EXISTS ${name}${provider === 'postgresql' ? ' WITH (FORCE)' : ''}`;
-  await withRaw(admin, (raw) => raw.run(create));
+  if (exists) await withRaw(admin, (raw) => raw.run(create));
   const url = new URL(admin);
   url.pathname = `/${name}`;
   return { provider, url: url.toString(), drop: () => withRaw(admin, (raw) => raw.run(drop)) };
@@ -96,8 +98,8 @@ async function createOnServer(provider: 'postgresql' | 'mysql'): Promise<TestDat
  * temporary folder; the servers: see {@link serverUrl}. Nothing stays behind after `drop()`. Takes some 100 ms.
  */
 export async function createTestDatabase(options: TestDatabaseOptions): Promise<TestDatabase> {
-  const { provider, migrated = true, upTo } = options;
-  const database = provider === 'sqlite' ? await createFile() : await createOnServer(provider);
+  const { provider, exists = true, migrated = exists, upTo } = options;
+  const database = provider === 'sqlite' ? await createFile() : await createOnServer(provider, exists);
   if (!migrated) return database;
   try {
     await withRaw(database.url, (raw) => raw.run(deployScript(provider, upTo)));
