@@ -1,0 +1,32 @@
+import { createSystemClock, type Clock } from '@a2a-cluster/core';
+import { describeDatabaseContract } from '../src/contract/index.js';
+import type { ContractFixture } from '../src/contract/fixture.js';
+import { memoryDatabaseOver } from '../src/memory/statements.js';
+import { MemoryTables } from '../src/memory/tables.js';
+
+function memoryFixture(clock: Clock): ContractFixture {
+  const tables = new MemoryTables(clock);
+  const db = memoryDatabaseOver(tables);
+  return {
+    db,
+    tamper: {
+      deleteTask: async (taskId) => void tables.tasks.delete(taskId),
+      setState: async (taskId, state) => {
+        const task = tables.tasks.get(taskId);
+        if (task) task.state = state;
+      },
+    },
+    close: () => db.close(),
+  };
+}
+
+describeDatabaseContract({ name: 'memory', open: async () => memoryFixture(createSystemClock()) });
+
+describeDatabaseContract({
+  name: 'memory, with a clock of the test',
+  open: async () => {
+    let nowMs = 0;
+    const clock: Clock = { ...createSystemClock(), monotonicMs: () => nowMs };
+    return { ...memoryFixture(clock), elapse: async (ms) => void (nowMs += ms) };
+  },
+});
