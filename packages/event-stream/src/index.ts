@@ -1,1 +1,3 @@
+export { createEventStream, type EventStreamParts } from './create-event-stream.js';
+export type { EventStreamOptions } from './options.js';
 export type * from './event-stream.js';
