@@ -1,0 +1,144 @@
+import { randomUUID } from 'node:crypto';
+import type { Task } from '@a2a-js/sdk';
+import { encodeEvent, isTerminalName, type Clock, type Logger, type Scope, type TaskEvent } from '@a2a-cluster/core';
+import type { JournalStatements, LeaseStatements, Look } from '@a2a-cluster/db';
+import type { EventStream } from '@a2a-cluster/event-stream';
+import type { Journal, TaskReader } from '@a2a-cluster/task-store';
+import { outcomeUnknown, taskNotCancelable, taskNotFound } from './refusals.js';
+import type { RunningTurns } from './running-turns.js';
+import { canceledEvent } from './turn-endings.js';
+
+/** What a cancel needs. */
+export interface CancelParts {
+  readonly statements: Pick<JournalStatements, 'look'>;
+  readonly leases: Pick<LeaseStatements, 'markCancel'>;
+  readonly journal: Journal;
+  readonly reader: TaskReader;
+  readonly stream: EventStream;
+  readonly turns: RunningTurns;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly holder: string;
+  readonly cancelGraceMs: number;
+}
+
+/** Who cancels what. */
+export interface CancelRequest {
+  readonly taskId: string;
+  readonly scope: Scope;
+}
+
+const CANCELED = 'TASK_STATE_CANCELED';
+
+/**
+ * Cancels a task on whichever replica it runs (protocol 8). A live turn is told and has the grace to end the task
+ * itself; then, or where nothing runs, CANCELED is written here. Gives the cancelled task.
+ *
+ * @throws A2AError: not found, or ended some other way first.
+ */
+export async function cancelTask(parts: CancelParts, request: CancelRequest): Promise<Task> {
+  const canceller = new Canceller(parts, request);
+  const state = await canceller.run();
+  if (state !== CANCELED) throw taskNotCancelable(request.taskId);
+  const stored = await parts.reader.read(request);
+  if (stored === null) throw outcomeUnknown(request.taskId);
+  return stored.task;
+}
+
+class Canceller {
+  /** Monotonic time at which the grace ends; set by the first mark, and not prolonged by later ones. */
+  private deadlineMs: number | null = null;
+  private markedEpoch: number | null = null;
+
+  constructor(
+    private readonly parts: CancelParts,
+    private readonly request: CancelRequest,
+  ) {}
+
+  /** The state the task has ended in. */
+  async run(): Promise<string> {
+    for (;;) {
+      const look = await this.parts.statements.look(this.request);
+      if (look === null) throw taskNotFound(this.request.taskId);
+      if (isTerminalName(look.state)) return look.state;
+      if (await this.waitForHolder(look)) continue;
+      if (await this.write(look)) return CANCELED;
+    }
+  }
+
+  /** True when somebody else may have ended the task meanwhile, so it is to be looked at again. */
+  private async waitForHolder(look: Look): Promise<boolean> {
+    const { lease } = look;
+    if (lease === null || lease.remainingMs <= 0) return false;
+    const changed = this.watch(lease.epoch);
+    try {
+      if (this.markedEpoch !== lease.epoch && !(await this.mark(lease.epoch))) return true;
+      const restMs = this.restMs();
+      return restMs > 0 && (await changed.wait(restMs));
+    } finally {
+      changed.stop();
+    }
+  }
+
+  private restMs(): number {
+    return (this.deadlineMs ?? 0) - this.parts.clock.monotonicMs();
+  }
+
+  /** Marks the lease and tells its holder; false when that lease is gone. */
+  private async mark(epoch: number): Promise<boolean> {
+    const { leases, stream, turns, clock, cancelGraceMs } = this.parts;
+    const { taskId } = this.request;
+    const marked = await leases.markCancel({ taskId, epoch });
+    if (marked === null) return false;
+    this.markedEpoch = epoch;
+    this.deadlineMs ??= clock.monotonicMs() + Math.max(0, cancelGraceMs - marked.cancelAgeMs);
+    const local = turns.find(taskId);
+    if (local?.currentEpoch === epoch) local.requestCancel(marked.cancelAgeMs);
+    else stream.hint(taskId);
+    return true;
+  }
+
+  /** Watches for the end of that turn. */
+  private watch(epoch: number): { wait(limitMs: number): Promise<boolean>; stop(): void } {
+    const { stream, clock } = this.parts;
+    let over = false;
+    let wake: (() => void) | null = null;
+    const stop = stream.watchHead({
+      taskId: this.request.taskId,
+      onHead: (head) => {
+        if (head !== null && head.version < epoch) return;
+        if (head !== null && !isTerminalName(head.state) && head.lease?.epoch === epoch) return;
+        over = true;
+        wake?.();
+      },
+    });
+    const wait = (limitMs: number): Promise<boolean> =>
+      new Promise((resolve) => {
+        if (over) return resolve(true);
+        const timer = clock.setTimer(Math.max(0, limitMs), () => resolve(false));
+        wake = () => {
+          timer.cancel();
+          resolve(true);
+        };
+      });
+    return { wait, stop };
+  }
+
+  /** Writes CANCELED without a lease, fencing whoever holds one; false when the task moved meanwhile. */
+  private async write(look: Look): Promise<boolean> {
+    const { taskId, scope } = this.request;
+    const timestamp = this.parts.clock.wallIso();
+    const event = canceledEvent({ taskId, contextId: look.contextId, timestamp, messageId: randomUUID() });
+    const written = await this.parts.journal.cancel({
+      taskId,
+      scope,
+      expectedVersion: look.version,
+      event: { kind: 'statusUpdate', payload: encodeEvent(event as TaskEvent), writeId: randomUUID() },
+      statusTimestamp: timestamp,
+      holder: this.parts.holder,
+      epoch: look.lease?.epoch ?? look.version,
+    });
+    if (written.ok) this.parts.logger.info({ taskId, overruled: look.lease !== null }, 'cancelled without the holder');
+    return written.ok;
+  }
+}

@@ -1,0 +1,78 @@
+import {
+  A2AError,
+  RequestMalformedError,
+  TaskNotCancelableError,
+  TaskNotFoundError,
+  UnsupportedOperationError,
+} from '@a2a-js/sdk/errors';
+import { errorText, isClusterError, type Logger } from '@a2a-cluster/core';
+
+/** The task is being worked on by a replica (protocol 4): the same over every transport. */
+export function taskBusy(taskId: string, retryAfterMs: number): A2AError {
+  return new UnsupportedOperationError({
+    message: `Task ${taskId} is being worked on. Subscribe to it, or send again when it has stopped.`,
+    metadata: { reason: 'TASK_BUSY', retryAfterMs: String(retryAfterMs) },
+  });
+}
+
+/** No new turns here: the replica is closing (protocol 10). */
+export function replicaDraining(retryAfterMs: number): A2AError {
+  return new A2AError({
+    message: 'This replica is shutting down and takes no new work. Send again; another replica will answer.',
+    metadata: { reason: 'REPLICA_DRAINING', retryAfterMs: String(retryAfterMs) },
+  });
+}
+
+/** No new turns here: the replica runs as many as it may. */
+export function tooManyTurns(retryAfterMs: number): A2AError {
+  return new A2AError({
+    message: 'This replica runs as many tasks as it may. Send again later.',
+    metadata: { reason: 'TOO_MANY_TURNS', retryAfterMs: String(retryAfterMs) },
+  });
+}
+
+/** No such task, or not the caller's: the two are the same to a caller. */
+export function taskNotFound(taskId: string): A2AError {
+  return new TaskNotFoundError(`Task not found: ${taskId}`);
+}
+
+/** The task has ended and takes no more messages. */
+export function taskEnded(taskId: string, state: string): A2AError {
+  return new UnsupportedOperationError(`Task ${taskId} is in a terminal state (${state}) and cannot be modified.`);
+}
+
+/** The task has ended and can no longer be followed. */
+export function taskNotSubscribable(taskId: string, state: string): A2AError {
+  return new UnsupportedOperationError(`Task ${taskId} is in a terminal state (${state}) and cannot be subscribed to.`);
+}
+
+/** The task has ended some other way. */
+export function taskNotCancelable(taskId: string): A2AError {
+  return new TaskNotCancelableError(`Task not cancelable: ${taskId}`);
+}
+
+/** The message names a context that is not its task's. */
+export function contextMismatch(taskId: string, contextId: string): A2AError {
+  return new RequestMalformedError(`The message names context '${contextId}', which is not the context of task '${taskId}'.`);
+}
+
+/** A request that cannot be stored or understood. */
+export function malformed(message: string): A2AError {
+  return new RequestMalformedError(message);
+}
+
+/** The turn's outcome is not known here: its events can no longer be followed by this request. */
+export function outcomeUnknown(taskId: string): A2AError {
+  return new A2AError({
+    message: `The outcome of task ${taskId} could not be learnt. Read the task again.`,
+    metadata: { reason: 'OUTCOME_UNKNOWN', taskId },
+  });
+}
+
+/** Faults of the store reach a client without their text, which may tell of the inside; the log has it. */
+export function toClientError(error: unknown, logger: Logger): unknown {
+  if (!isClusterError(error)) return error;
+  logger.error({ err: error, code: error.code }, `a request failed: ${errorText(error)}`);
+  const reason = error.code === 'CLOSED' ? 'REPLICA_DRAINING' : 'STORE_UNAVAILABLE';
+  return new A2AError({ message: 'The task store did not answer. Try again.', metadata: { reason } });
+}

@@ -1,0 +1,133 @@
+import type { AgentExecutor, RequestContext } from '@a2a-js/sdk/server';
+import { sleep, type Clock } from '@a2a-cluster/core';
+import { replicaDraining, tooManyTurns } from './refusals.js';
+import { RunningTurn, type TurnParts, type TurnSpec } from './running-turn.js';
+
+/** A place for one turn, taken before anything of it is written. */
+export interface TurnPlace {
+  /** Makes the turn; the place is given back when its executor has returned. */
+  begin(spec: Omit<TurnSpec, 'onOver'>): RunningTurn;
+  /** Gives the place back when no turn came of it. Idempotent. */
+  free(): void;
+}
+
+/** Options of {@link RunningTurns.close}. */
+export interface CloseTurns {
+  /** How long running turns may go on. */
+  readonly drainTimeoutMs: number;
+  /** Whether the rest is ended FAILED; else it is left to another replica's sweeper. */
+  readonly fail: boolean;
+  /** How long the endings may take to be written. */
+  readonly writeTimeoutMs: number;
+}
+
+/** The turns of this replica: admission, look-up, and their end when the replica closes (protocol 10). */
+export class RunningTurns {
+  private readonly turns = new Set<RunningTurn>();
+  /** Places taken: turns whose executor has not returned, and openings on their way. */
+  private places = 0;
+  private opening = 0;
+  private draining = false;
+
+  constructor(private readonly parts: TurnParts) {}
+
+  /** Turns that may still write. */
+  get count(): number {
+    return this.turns.size;
+  }
+
+  /** Whether new turns are refused. */
+  get isDraining(): boolean {
+    return this.draining;
+  }
+
+  /** The turn of that task that may still write, if it runs here. */
+  find(taskId: string): RunningTurn | undefined {
+    for (const turn of this.turns) if (turn.taskId === taskId) return turn;
+    return undefined;
+  }
+
+  /** @throws A2AError with reason `REPLICA_DRAINING` or `TOO_MANY_TURNS`. */
+  admit(): TurnPlace {
+    const { options } = this.parts;
+    if (this.draining) throw replicaDraining(options.heartbeatMs);
+    if (this.places >= options.maxConcurrentTurns) throw tooManyTurns(options.heartbeatMs);
+    this.places++;
+    this.opening++;
+    let open = true;
+    const opened = (): boolean => {
+      if (!open) return false;
+      open = false;
+      this.opening--;
+      return true;
+    };
+    return {
+      begin: (spec) => {
+        opened();
+        const turn = new RunningTurn(this.parts, { ...spec, onOver: (over) => this.turns.delete(over) });
+        this.turns.add(turn);
+        return turn;
+      },
+      free: () => {
+        if (opened()) this.places--;
+      },
+    };
+  }
+
+  /** Runs a turn's executor; its place is free again when that has returned. */
+  run(turn: RunningTurn, run: { readonly executor: AgentExecutor; readonly context: RequestContext }): void {
+    this.settle(turn, turn.run(run.executor, run.context));
+  }
+
+  /** Ends a turn whose executor could not be started. */
+  fail(turn: RunningTurn, error: unknown): void {
+    this.settle(turn, turn.fail(error));
+  }
+
+  private settle(turn: RunningTurn, ended: Promise<void>): void {
+    void ended
+      .catch((error: unknown) => {
+        this.parts.logger.error({ err: error, taskId: turn.taskId }, 'a turn ended by a fault of ours');
+        turn.lose('a fault of ours');
+      })
+      .finally(() => {
+        this.places--;
+      });
+  }
+
+  /** Refuses new turns from now on. */
+  drain(): void {
+    this.draining = true;
+  }
+
+  /** Waits for the turns, then ends the rest. Bounded by the two times given. */
+  async close(close: CloseTurns): Promise<void> {
+    this.drain();
+    await this.waitUntilIdle(close.drainTimeoutMs);
+    const endings = [...this.turns].map((turn) => turn.shutdown({ fail: close.fail }));
+    await within({ clock: this.parts.clock, limitMs: close.writeTimeoutMs, work: Promise.allSettled(endings) });
+    for (const turn of [...this.turns]) turn.lose('the replica closed before its end could be written');
+  }
+
+  private async waitUntilIdle(limitMs: number): Promise<void> {
+    const { clock } = this.parts;
+    const deadline = clock.monotonicMs() + limitMs;
+    while (this.turns.size > 0 || this.opening > 0) {
+      const restMs = deadline - clock.monotonicMs();
+      if (restMs <= 0) return;
+      const work = this.turns.size > 0 ? Promise.all([...this.turns].map((turn) => turn.over)) : sleep({ clock, delayMs: 10 });
+      await within({ clock, limitMs: restMs, work });
+    }
+  }
+}
+
+async function within(options: {
+  readonly clock: Clock;
+  readonly limitMs: number;
+  readonly work: Promise<unknown>;
+}): Promise<void> {
+  const stop = new AbortController();
+  const limit = sleep({ clock: options.clock, delayMs: options.limitMs, signal: stop.signal });
+  await Promise.race([options.work, limit]);
+  stop.abort();
+}

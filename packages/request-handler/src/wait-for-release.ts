@@ -1,0 +1,37 @@
+import type { Clock } from '@a2a-cluster/core';
+import type { EventStream } from '@a2a-cluster/event-stream';
+
+/** What is waited for. */
+export interface WaitForRelease {
+  readonly stream: EventStream;
+  readonly clock: Clock;
+  readonly taskId: string;
+  /** The turn that is about to let go. */
+  readonly epoch: number;
+  readonly limitMs: number;
+}
+
+/**
+ * Waits until that turn has let go of its lease, woken by the dispatcher's one query (protocol 4): true when it has,
+ * false when the time is up.
+ */
+export function waitForRelease(wait: WaitForRelease): Promise<boolean> {
+  const { stream, clock, taskId, epoch, limitMs } = wait;
+  return new Promise((resolve) => {
+    const settle = (released: boolean): void => {
+      timer.cancel();
+      unwatch();
+      resolve(released);
+    };
+    const timer = clock.setTimer(limitMs, () => settle(false));
+    const unwatch = stream.watchHead({
+      taskId,
+      onHead: (head) => {
+        const held = head?.lease?.epoch === epoch;
+        // A head read before that turn was opened says nothing of its lease.
+        const stale = head !== null && head.version < epoch;
+        if (!held && !stale) settle(true);
+      },
+    });
+  });
+}

@@ -1,0 +1,108 @@
+import { createSilentLogger, type Clock, type Logger } from '@a2a-cluster/core';
+import type { CancelWrite, Database, SweepBatch, SweepOutcome, SweptLease } from '@a2a-cluster/db';
+import { FAILURE_TEXT } from '@a2a-cluster/core';
+import { commitEvents } from './journal-commit.js';
+import { attempt, foundOwn, pause, rowsOf, type JournalContext } from './journal-context.js';
+import { createTask } from './journal-create.js';
+import { openTurn } from './journal-open.js';
+import type { CancelResult, CommitListener, Journal } from './journal.js';
+
+/** What a journal is made of. */
+export interface JournalOptions {
+  readonly database: Pick<Database, 'journal' | 'log'>;
+  readonly clock: Clock;
+  readonly logger?: Logger;
+  /** The replica that writes: the holder of its leases, `<REPLICA_ID>-<boot>`. */
+  readonly holder: string;
+  /** The leases' TTL: how long a failing database is tried before a turn is given up. */
+  readonly ttlMs: number;
+  /** Told of every commit, once, after it. */
+  readonly onCommitted: CommitListener;
+}
+
+/** Attempts of a cancel before a fault is the caller's. */
+const MOST_CANCEL_TRIES = 5;
+
+/** The journal over a database's statements. */
+export function createJournal(options: JournalOptions): Journal {
+  const context: JournalContext = {
+    statements: options.database.journal,
+    log: options.database.log,
+    clock: options.clock,
+    logger: options.logger ?? createSilentLogger(),
+    ttlMs: options.ttlMs,
+    committed: guarded(options),
+  };
+  const sweepOne = async (taskId: string): Promise<void> => {
+    const statusTimestamp = options.clock.wallIso();
+    await sweep(context, { limit: 1, sweeper: options.holder, statusTimestamp, text: FAILURE_TEXT.replica_lost, taskId });
+  };
+  return {
+    create: (request) => createTask(context, request),
+    commit: (request) => commitEvents(context, request),
+    openTurn: (request) => openTurn(context, request, sweepOne),
+    cancel: (request) => cancel(context, request),
+    sweep: (batch) => sweep(context, batch),
+    sweepOrphans: (limit) => context.statements.sweepOrphans(limit),
+  };
+}
+
+/** A listener that throws must not turn a stored write into a failed one. */
+function guarded(options: JournalOptions): CommitListener {
+  return (committed) => {
+    try {
+      options.onCommitted(committed);
+    } catch (error) {
+      options.logger?.error({ err: error, taskId: committed.taskId }, 'a commit listener failed');
+    }
+  };
+}
+
+async function cancel(context: JournalContext, request: CancelWrite): Promise<CancelResult> {
+  const own = { taskId: request.taskId, seq: request.expectedVersion + 1, events: [request.event] };
+  let uncertain = false;
+  for (let tries = 0; ; tries++) {
+    const sent = await attempt(() => context.statements.cancel(request));
+    if (sent.kind === 'answer') {
+      const stored = sent.value.ok || (uncertain && (await foundOwn(context, own)));
+      return stored ? announceCancel(context, request) : { ok: false };
+    }
+    if (sent.kind === 'unknown') uncertain = true;
+    if (sent.kind !== 'lost' && tries + 1 === MOST_CANCEL_TRIES) throw sent.cause;
+    await pause(context, tries);
+  }
+}
+
+function announceCancel(context: JournalContext, request: CancelWrite): CancelResult {
+  const { taskId, scope, expectedVersion, event, holder, epoch } = request;
+  const version = expectedVersion + 1;
+  context.committed({
+    taskId,
+    scope,
+    rows: rowsOf({ taskId, firstSeq: version, events: [event], holder, epoch }),
+    head: { taskId, version, state: 'TASK_STATE_CANCELED', lease: null },
+  });
+  return { ok: true, version };
+}
+
+async function sweep(context: JournalContext, batch: SweepBatch): Promise<SweepOutcome> {
+  const outcome = await context.statements.sweep(batch);
+  for (const swept of outcome.swept) announceSwept(context, batch, swept);
+  return outcome;
+}
+
+function announceSwept(context: JournalContext, batch: SweepBatch, swept: SweptLease): void {
+  const { taskId, scope, epoch, holder, failed } = swept;
+  if (failed === null) {
+    context.logger.info({ taskId, epoch, holder }, 'dropped the lease of a turn that had ended');
+    return;
+  }
+  context.logger.warn({ taskId, epoch, holder }, 'ended the turn of a replica that was lost');
+  const { seq, payload } = failed;
+  context.committed({
+    taskId,
+    scope,
+    rows: [{ taskId, seq, kind: 'statusUpdate', payload, messageId: null, holder: batch.sweeper, epoch }],
+    head: { taskId, version: seq, state: 'TASK_STATE_FAILED', lease: null },
+  });
+}

@@ -1,0 +1,163 @@
+import { isTerminalName, type CommitRefusal, type EventRow } from '@a2a-cluster/core';
+import type { Look } from '@a2a-cluster/db';
+import { attempt, foundOwn, pause, rowsOf, type JournalContext } from './journal-context.js';
+import type { CommitRequest, CommitResult } from './journal.js';
+
+type Judgement = CommitRefusal | 'retry';
+
+/** Writes a batch of a turn under its lease: see `Journal.commit`. */
+export async function commitEvents(context: JournalContext, request: CommitRequest): Promise<CommitResult> {
+  const adopted: EventRow[] = [];
+  const writer = new CommitWriter(context, request, adopted);
+  const refusal = await writer.run();
+  if (refusal !== null) return { ok: false, refusal };
+  return { ok: true, version: writer.announce(), adopted };
+}
+
+/** One batch on its way: the attempts, and what they have learnt. */
+class CommitWriter {
+  private expectedVersion: number;
+  /** An earlier attempt may have landed. */
+  private uncertain = false;
+  private faultsSinceMs: number | null = null;
+
+  constructor(
+    private readonly context: JournalContext,
+    private readonly request: CommitRequest,
+    private readonly adopted: EventRow[],
+  ) {
+    this.expectedVersion = request.expectedVersion;
+  }
+
+  /** Null: stored. */
+  async run(): Promise<CommitRefusal | null> {
+    for (let tries = 0; ; tries++) {
+      const step = await this.step();
+      if (step !== 'again') return step;
+      await pause(this.context, tries, this.request.authority.lost);
+    }
+  }
+
+  private async step(): Promise<CommitRefusal | null | 'again'> {
+    const { lost } = this.request.authority;
+    const landed = this.uncertain ? await attempt(() => this.landed(), lost) : null;
+    if (landed?.kind === 'answer' && landed.value) return null;
+    if (landed?.kind === 'lost') return 'lease_lost';
+    if (landed !== null && landed.kind !== 'answer') return this.faulted(landed.cause);
+    const sent = await attempt(() => this.send(), lost);
+    switch (sent.kind) {
+      case 'lost':
+        return 'lease_lost';
+      case 'unknown':
+        this.uncertain = true;
+        return 'again';
+      case 'fault':
+        return this.faulted(sent.cause);
+      case 'answer':
+        this.faultsSinceMs = null;
+        return sent.value.ok ? null : this.refused();
+    }
+  }
+
+  private send(): Promise<{ readonly ok: boolean }> {
+    const { authority, events, state, statusTimestamp, terminal, clearsPending, snapshot } = this.request;
+    return this.context.statements.commit({
+      taskId: authority.taskId,
+      holder: authority.holder,
+      epoch: authority.epoch,
+      expectedVersion: this.expectedVersion,
+      events,
+      state,
+      statusTimestamp,
+      terminal,
+      clearsPending,
+      // A snapshot worked out before rows were adopted would lack them.
+      snapshot: this.adopted.length === 0 ? snapshot : null,
+    });
+  }
+
+  private landed(): Promise<boolean> {
+    const { authority, events } = this.request;
+    return foundOwn(this.context, { taskId: authority.taskId, seq: this.expectedVersion + 1, events });
+  }
+
+  /** A fault is retried while the lease lives, but no longer than a TTL in a row: it may be ours for good. */
+  private faulted(cause: unknown): 'again' {
+    const now = this.context.clock.monotonicMs();
+    this.faultsSinceMs ??= now;
+    if (now - this.faultsSinceMs > this.context.ttlMs) throw cause;
+    return 'again';
+  }
+
+  /** The statement wrote nothing: why, by statements of their own. */
+  private async refused(): Promise<CommitRefusal | null | 'again'> {
+    const { authority } = this.request;
+    const answer = await attempt(() => this.judge(), authority.lost);
+    if (answer.kind === 'lost') return 'lease_lost';
+    if (answer.kind !== 'answer') return this.faulted(answer.cause);
+    if (answer.value === 'landed') return null;
+    if (answer.value === 'conflict') return this.adopt();
+    if (answer.value !== 'retry') return answer.value;
+    return (await authority.renewNow()) === 'lost' ? 'lease_lost' : 'again';
+  }
+
+  private async judge(): Promise<Judgement | 'landed'> {
+    if (this.uncertain && (await this.landed())) return 'landed';
+    const { taskId } = this.request.authority;
+    return judgeRefusal(await this.context.statements.look({ taskId }), {
+      holder: this.request.authority.holder,
+      epoch: this.request.authority.epoch,
+      expectedVersion: this.expectedVersion,
+    });
+  }
+
+  /** Rows between the version we saw and now: only a user's messages of this very turn may be written past. */
+  private async adopt(): Promise<CommitRefusal | 'again'> {
+    const { authority } = this.request;
+    const read = await attempt(
+      () => this.context.log.readEvents({ taskId: authority.taskId, after: this.expectedVersion, limit: 100 }),
+      authority.lost,
+    );
+    if (read.kind === 'lost') return 'lease_lost';
+    if (read.kind !== 'answer') return this.faulted(read.cause);
+    const ours = read.value.every((row) => row.kind === 'message' && row.epoch === authority.epoch);
+    if (!ours || read.value.length === 0) return 'conflict';
+    this.adopted.push(...read.value);
+    this.expectedVersion += read.value.length;
+    return 'again';
+  }
+
+  /** Tells of the stored batch; gives the version after it. */
+  announce(): number {
+    const { authority, events, terminal, state, currentState, scope } = this.request;
+    const { taskId, holder, epoch } = authority;
+    const version = this.expectedVersion + events.length;
+    const rows = rowsOf({ taskId, firstSeq: this.expectedVersion + 1, events, holder, epoch });
+    this.context.committed({
+      taskId,
+      scope,
+      rows: [...this.adopted, ...rows],
+      head: {
+        taskId,
+        version,
+        state: state ?? currentState,
+        lease: terminal ? null : { holder, epoch, cancelAgeMs: null },
+      },
+    });
+    return version;
+  }
+}
+
+/**
+ * Why a fenced write was refused, by what is there now (protocol 3.7). `retry`: nothing forbids it, so a beat was in
+ * flight or the clock stepped.
+ */
+export function judgeRefusal(
+  look: Look | null,
+  writer: { readonly holder: string; readonly epoch: number; readonly expectedVersion: number },
+): Judgement {
+  if (look === null) return 'gone';
+  if (isTerminalName(look.state)) return 'terminal';
+  if (look.lease === null || look.lease.holder !== writer.holder || look.lease.epoch !== writer.epoch) return 'lease_lost';
+  return look.version === writer.expectedVersion ? 'retry' : 'conflict';
+}

@@ -1,0 +1,85 @@
+import type { Clock, EventRow, Logger, NewEvent } from '@a2a-cluster/core';
+import { isClusterError, sleep } from '@a2a-cluster/core';
+import type { JournalStatements, LogStatements } from '@a2a-cluster/db';
+import type { CommitListener } from './journal.js';
+
+/** What the journal's parts share. */
+export interface JournalContext {
+  readonly statements: JournalStatements;
+  readonly log: LogStatements;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly ttlMs: number;
+  readonly committed: CommitListener;
+}
+
+/** First pause between attempts; it doubles up to {@link LONGEST_PAUSE_MS}. */
+const FIRST_PAUSE_MS = 20;
+const LONGEST_PAUSE_MS = 500;
+
+/** Waits before attempt `attempt + 1`, with full jitter so that replicas do not retry in step. */
+export function pause(context: JournalContext, attempt: number, signal?: AbortSignal): Promise<void> {
+  const longest = Math.min(FIRST_PAUSE_MS * 2 ** attempt, LONGEST_PAUSE_MS);
+  const delayMs = longest / 2 + (Math.random() * longest) / 2;
+  return sleep(signal ? { clock: context.clock, delayMs, signal } : { clock: context.clock, delayMs });
+}
+
+/** What an attempt of a write came to. */
+export type Attempt<T> =
+  | { readonly kind: 'answer'; readonly value: T }
+  /** The write may have landed. */
+  | { readonly kind: 'unknown'; readonly cause: unknown }
+  /** The write did not land. */
+  | { readonly kind: 'fault'; readonly cause: unknown }
+  /** The signal fired while waiting; the write may land later. */
+  | { readonly kind: 'lost' };
+
+/** Runs one attempt, and gives up waiting when the signal fires. */
+export async function attempt<T>(run: () => Promise<T>, lost?: AbortSignal): Promise<Attempt<T>> {
+  if (lost?.aborted) return { kind: 'lost' };
+  const answer = run().then(
+    (value): Attempt<T> => ({ kind: 'answer', value }),
+    (cause: unknown): Attempt<T> => ({ kind: isClusterError(cause, 'UNKNOWN_OUTCOME') ? 'unknown' : 'fault', cause }),
+  );
+  return lost ? raceSignal(answer, lost) : answer;
+}
+
+function raceSignal<T>(answer: Promise<Attempt<T>>, lost: AbortSignal): Promise<Attempt<T>> {
+  return new Promise((resolve) => {
+    const onLost = (): void => resolve({ kind: 'lost' });
+    lost.addEventListener('abort', onLost, { once: true });
+    void answer.then((value) => {
+      lost.removeEventListener('abort', onLost);
+      resolve(value);
+    });
+  });
+}
+
+/** Whether the first of these events stands in the log at that seq: then all of them do, they are one transaction. */
+export async function foundOwn(
+  context: JournalContext,
+  own: { readonly taskId: string; readonly seq: number; readonly events: readonly NewEvent[] },
+): Promise<boolean> {
+  const first = own.events[0];
+  if (first === undefined) return false;
+  return context.statements.findOwnWrite({ taskId: own.taskId, seq: own.seq, writeId: first.writeId });
+}
+
+/** The rows a stored batch has become. */
+export function rowsOf(batch: {
+  readonly taskId: string;
+  readonly firstSeq: number;
+  readonly events: readonly NewEvent[];
+  readonly holder: string;
+  readonly epoch: number;
+}): EventRow[] {
+  return batch.events.map((event, index) => ({
+    taskId: batch.taskId,
+    seq: batch.firstSeq + index,
+    kind: event.kind,
+    payload: event.payload,
+    messageId: event.messageId ?? null,
+    holder: batch.holder,
+    epoch: batch.epoch,
+  }));
+}
