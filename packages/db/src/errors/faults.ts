@@ -1,0 +1,39 @@
+import { ClusterError, errorText, type ClusterErrorOptions } from '@a2a-cluster/core';
+
+/** What is known of a statement that did not succeed. */
+export interface StatementFault {
+  /** Which statement, for logs. */
+  readonly statement: string;
+  /** The driver's error. */
+  readonly cause: unknown;
+  /** The server's own code, such as an SQLSTATE, if it answered. */
+  readonly serverCode?: string;
+}
+
+function optionsOf(fault: StatementFault): ClusterErrorOptions {
+  const { statement, cause, serverCode } = fault;
+  return { cause, details: serverCode === undefined ? { statement } : { statement, serverCode } };
+}
+
+/** The write was sent, no answer came: it may have been stored (protocol 3.6). */
+export function unknownOutcome(fault: StatementFault): ClusterError {
+  const text = `${fault.statement} may or may not have been stored: ${errorText(fault.cause)}`;
+  return new ClusterError('UNKNOWN_OUTCOME', text, optionsOf(fault));
+}
+
+/** The server answered with an error, or the statement was never sent; nothing was stored. */
+export function storeFault(fault: StatementFault): ClusterError {
+  const text = `${fault.statement} failed: ${errorText(fault.cause)}`;
+  return new ClusterError('STORE_FAULT', text, optionsOf(fault));
+}
+
+/** There is no connection to be had, or it broke while reading; nothing was stored. */
+export function unreachable(fault: StatementFault): ClusterError {
+  const text = `the database does not answer (${fault.statement}): ${errorText(fault.cause)}`;
+  return new ClusterError('DATABASE_UNREACHABLE', text, optionsOf(fault));
+}
+
+/** The database was closed by this process. */
+export function closedFault(statement: string): ClusterError {
+  return new ClusterError('CLOSED', `${statement}: the database has been closed`);
+}

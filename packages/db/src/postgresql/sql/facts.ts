@@ -1,0 +1,46 @@
+import type { Statement } from '../connections.js';
+
+/** Everything the start check asks about a connection, in one statement. */
+export const facts: Statement = {
+  name: 'check',
+  writes: false,
+  text: `
+SELECT current_setting('server_version_num')::int AS version_num, current_setting('server_version') AS version,
+       current_setting('server_encoding') AS encoding, current_setting('TimeZone') AS time_zone,
+       current_setting('transaction_isolation') AS isolation, pg_is_in_recovery() AS in_recovery,
+       current_setting('transaction_read_only') = 'on' AS read_only, current_schema()::text AS schema,
+       current_setting('lock_timeout') AS lock_timeout, current_setting('statement_timeout') AS statement_timeout,
+       current_setting('idle_in_transaction_session_timeout') AS idle_timeout,
+       current_setting('synchronous_commit') AS synchronous_commit, current_setting('fsync') AS fsync,
+       to_regclass('_prisma_migrations') IS NOT NULL AS has_ledger, to_regclass('tasks') IS NOT NULL AS has_tasks`,
+};
+
+/** The answer of {@link facts}. */
+export interface Facts {
+  readonly version_num: number;
+  readonly version: string;
+  readonly encoding: string;
+  readonly time_zone: string;
+  readonly isolation: string;
+  readonly in_recovery: boolean;
+  readonly read_only: boolean;
+  /** Null: the schema of the search path does not exist. */
+  readonly schema: string | null;
+  /** '0': none. */
+  readonly lock_timeout: string;
+  readonly statement_timeout: string;
+  readonly idle_timeout: string;
+  readonly synchronous_commit: string;
+  readonly fsync: string;
+  readonly has_ledger: boolean;
+  readonly has_tasks: boolean;
+}
+
+/** The rows of Prisma's ledger. */
+export const ledger: Statement = {
+  name: 'check',
+  writes: false,
+  text: `
+SELECT migration_name, checksum, finished_at, rolled_back_at FROM _prisma_migrations
+ ORDER BY started_at, migration_name`,
+};
