@@ -45,7 +45,7 @@ export interface HeldLease {
   end(): void;
   /**
    * Brackets a commit that may delete the lease: while it is in flight a missing row is no loss. The local deadline
-   * still counts.
+   * still counts. When the commit did delete it, call `end` before `ending(false)`, or in the same tick.
    */
   ending(active: boolean): void;
 }

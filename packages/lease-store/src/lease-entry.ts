@@ -8,7 +8,7 @@ export type AnswerMark = number;
 export class LeaseEntry {
   readonly key: LeaseKey;
   readonly hold: HoldLease;
-  /** A missing row was overlooked because an ending commit was in flight: ask once it is over. */
+  /** A missing row was overlooked because an ending commit is in flight: not asked again until that is over. */
   askAgain = false;
   /** Single renewals of this lease are under way. */
   recovering = false;
@@ -44,6 +44,10 @@ export class LeaseEntry {
     if (!this.open) return false;
     this.#state = state;
     return true;
+  }
+
+  get ending(): boolean {
+    return this.#ending;
   }
 
   setEnding(active: boolean): void {

@@ -89,7 +89,7 @@ export class LeaseSet {
     const { holder, row, mark } = seen;
     if (row?.holder === holder && row.epoch === entry.key.epoch) return 'unknown';
     if (!entry.counts(mark)) {
-      entry.askAgain = true;
+      entry.askAgain = entry.ending;
       return 'unknown';
     }
     this.lose(entry, row === undefined ? 'gone' : 'taken');

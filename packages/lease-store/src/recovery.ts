@@ -63,22 +63,22 @@ export function createRecovery(options: RecoveryOptions): Recovery {
 
   async function recover(entry: LeaseEntry): Promise<void> {
     const before = entry.sentAtMs;
-    const needed = (): boolean => entry.open && entry.sentAtMs === before && !signal.aborted;
+    const needed = (): boolean =>
+      entry.open && entry.sentAtMs === before && !entry.askAgain && !signal.aborted;
     for (let attempt = 0; needed(); attempt += 1) {
       const turn = lane.then(() => (needed() ? renewOnce(entry) : undefined));
       lane = turn.catch(() => {});
       await turn;
       if (needed()) await sleep({ clock, delayMs: pauseMs(attempt, set.remainingMs(entry)), signal });
     }
+    // Here, not when the promise has settled: a start in between would be swallowed.
+    entry.recovering = false;
   }
 
   function start(entry: LeaseEntry): void {
     if (entry.recovering || !entry.open || signal.aborted) return;
     entry.recovering = true;
-    const run = recover(entry).finally(() => {
-      entry.recovering = false;
-      running.delete(run);
-    });
+    const run = recover(entry).finally(() => running.delete(run));
     running.add(run);
   }
 
