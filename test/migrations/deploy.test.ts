@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import {
   availableProviders,
   createTestDatabase,
@@ -12,6 +12,8 @@ import { fingerprint } from './support/fingerprint.js';
 import { ledgerRows } from './support/ledger.js';
 import { runPrisma } from './support/prisma-command.js';
 
+// The command takes seconds, and a busy machine makes them many.
+jest.setTimeout(240_000);
 const names = (provider: 'sqlite' | 'postgresql' | 'mysql') =>
   migrationFiles(provider).map(({ name }) => name);
 

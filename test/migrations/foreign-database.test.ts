@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import {
   availableProviders,
   createTestDatabase,
@@ -28,6 +28,8 @@ async function fill(url: string, script: string): Promise<void> {
   await raw.close();
 }
 
+// The command takes seconds, and a busy machine makes them many.
+jest.setTimeout(240_000);
 const providers = availableProviders();
 
 describe.each(providers)('a database of somebody else on %s', (provider) => {
@@ -58,8 +60,11 @@ describe.each(providers)('a database of somebody else on %s', (provider) => {
     expect(Object.keys(await fingerprint(provider, database.url))).toEqual(['invoices']);
     expect(await ledgerRows(database.url)).toEqual(rows);
   });
+});
 
-  test('it is refused before another engine than the stand-in starts', async () => {
+test('with another engine than the stand-in it is refused before that starts', async () => {
+  const database = await createTestDatabase({ provider: 'sqlite', migrated: false });
+  try {
     await fill(database.url, otherLedger);
     const engine = `${workspaceRoot}scripts/schema-engine/main.mjs`;
     const { code, output } = await runPrisma(database.url, ['migrate', 'deploy'], {
@@ -67,7 +72,9 @@ describe.each(providers)('a database of somebody else on %s', (provider) => {
     });
     expect({ code, output }).toEqual({ code: 1, output: expect.stringContaining('Error: P3005') });
     expect(output).not.toContain('migrations found');
-  });
+  } finally {
+    await database.drop();
+  }
 });
 
 for (const provider of providers.filter((one) => one === 'postgresql')) {

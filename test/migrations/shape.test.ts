@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, jest, test } from '@jest/globals';
 import { readFileSync } from 'node:fs';
 import {
   availableProviders,
@@ -11,6 +11,8 @@ import { fingerprint } from './support/fingerprint.js';
 import { mysqlDrift } from './support/mysql-drift.js';
 import { runPrisma } from './support/prisma-command.js';
 
+// The command takes seconds, and a busy machine makes them many.
+jest.setTimeout(240_000);
 const providers = availableProviders();
 
 describe.each(providers)('the tables on %s', (provider) => {
