@@ -8,6 +8,8 @@ export interface StatementFault {
   readonly cause: unknown;
   /** The server's own code, such as an SQLSTATE, if it answered. */
   readonly serverCode?: string;
+  /** What happened, in place of the cause's own message. */
+  readonly text?: string;
 }
 
 function optionsOf(fault: StatementFault): ClusterErrorOptions {
@@ -15,21 +17,25 @@ function optionsOf(fault: StatementFault): ClusterErrorOptions {
   return { cause, details: serverCode === undefined ? { statement } : { statement, serverCode } };
 }
 
+function textOf({ text, cause }: StatementFault): string {
+  return text ?? errorText(cause);
+}
+
 /** The write was sent, no answer came: it may have been stored (protocol 3.6). */
 export function unknownOutcome(fault: StatementFault): ClusterError {
-  const text = `${fault.statement} may or may not have been stored: ${errorText(fault.cause)}`;
+  const text = `${fault.statement} may or may not have been stored: ${textOf(fault)}`;
   return new ClusterError('UNKNOWN_OUTCOME', text, optionsOf(fault));
 }
 
 /** The server answered with an error, or the statement was never sent; nothing was stored. */
 export function storeFault(fault: StatementFault): ClusterError {
-  const text = `${fault.statement} failed: ${errorText(fault.cause)}`;
+  const text = `${fault.statement} failed: ${textOf(fault)}`;
   return new ClusterError('STORE_FAULT', text, optionsOf(fault));
 }
 
 /** There is no connection to be had, or it broke while reading; nothing was stored. */
 export function unreachable(fault: StatementFault): ClusterError {
-  const text = `the database does not answer (${fault.statement}): ${errorText(fault.cause)}`;
+  const text = `the database does not answer (${fault.statement}): ${textOf(fault)}`;
   return new ClusterError('DATABASE_UNREACHABLE', text, optionsOf(fault));
 }
 

@@ -38,9 +38,18 @@ export function parsePostgresUrl(url: string): PostgresTarget {
   const target = new URL(url);
   const schema = target.searchParams.get('schema') ?? '';
   const userOptions = target.searchParams.get('options') ?? '';
+  if (!isUsableSchema(schema)) {
+    // Prisma does not escape quotes in the schema's name.
+    const text = `the schema of the PostgreSQL URL, ${JSON.stringify(schema)}, has a quote or is over 63 bytes`;
+    throw new ClusterError('CONFIG_INVALID', text);
+  }
   for (const ours of ['schema', 'options', 'query_timeout', 'statement_timeout', 'lock_timeout'])
     target.searchParams.delete(ours);
   return { connectionString: target.toString(), schema: schema || 'public', userOptions };
+}
+
+function isUsableSchema(schema: string): boolean {
+  return !schema.includes('"') && Buffer.byteLength(schema, 'utf8') <= 63;
 }
 
 /**
@@ -54,7 +63,7 @@ export function sessionOptions(target: PostgresTarget, limits: ConnectionLimits)
   const settings = {
     default_transaction_isolation: 'read committed',
     timezone: 'UTC',
-    search_path: `"${target.schema.replaceAll('"', '""')}"`,
+    search_path: `"${target.schema}"`,
     statement_timeout: limits.statementTimeoutMs,
     lock_timeout: limits.lockTimeoutMs,
     idle_in_transaction_session_timeout: limits.lockTimeoutMs,

@@ -137,7 +137,8 @@ async function connect(config: pg.ClientConfig): Promise<pg.Client> {
     return await connectOnce(config);
   } catch (error) {
     if (!isStartupParameterRefused(error)) throw connectFault('listen', error);
-    const { options: _refused, ...rest } = config;
+    const rest = { ...config };
+    delete rest.options;
     return connectOnce(rest).catch((again: unknown) => {
       throw connectFault(`listen (${errorText(error)})`, again);
     });

@@ -1,3 +1,4 @@
+import { errorText } from '@a2a-cluster/core';
 import { PrismaClientKnownRequestError } from '@prisma/client/runtime/client';
 import { storeFault, unknownOutcome, unreachable } from '../errors/faults.js';
 
@@ -23,10 +24,15 @@ export async function guarded<T>(call: PrismaCall<T>): Promise<T> {
     return await call.run();
   } catch (cause) {
     if (isTaken(cause)) throw cause;
-    const fault = { statement: call.name, cause };
+    const fault = { statement: call.name, cause, text: lastLineOf(cause) };
     if (!(cause instanceof PrismaClientKnownRequestError)) throw storeFault(fault);
     const coded = { ...fault, serverCode: cause.code };
     if (!CONNECTION.has(cause.code)) throw storeFault(coded);
     throw call.writes && cause.code !== 'P1001' ? unknownOutcome(coded) : unreachable(coded);
   }
+}
+
+/** Prisma's messages begin with a drawing of the calling code; what happened is in the last line. */
+function lastLineOf(error: unknown): string {
+  return errorText(error).trimEnd().split('\n').at(-1) ?? '';
 }
