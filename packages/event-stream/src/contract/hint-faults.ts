@@ -6,7 +6,7 @@ export type HintFault = 'lost' | 'doubled' | 'late and reordered';
 /** Every {@link HintFault}. */
 export const HINT_FAULTS: readonly HintFault[] = ['lost', 'doubled', 'late and reordered'];
 
-/** The database with a fault in its hints about tasks; the self-test of the listening connection still passes. */
+/** The database with a fault in its hints. */
 export function withHintFault(database: Database, fault: HintFault): Database {
   return { ...database, hints: faulty(database.hints, fault) };
 }
@@ -43,21 +43,17 @@ function faultyNotify(
   notify: (taskIds: readonly string[]) => Promise<void>,
   fault: HintFault,
 ): (taskIds: readonly string[]) => Promise<void> {
-  const isTask = (id: string): boolean => id.startsWith('task-');
-  let kept: string[] = [];
+  let kept: readonly string[] = [];
   return async (taskIds) => {
-    const tasks = taskIds.filter(isTask);
-    const others = taskIds.filter((id) => !isTask(id));
-    if (others.length > 0) await notify(others);
-    if (tasks.length === 0 || fault === 'lost') return;
+    if (fault === 'lost') return;
     if (fault === 'doubled') {
-      await notify(tasks);
-      return notify(tasks);
+      await notify(taskIds);
+      return notify(taskIds);
     }
     // Each hint goes out with the next one, the later before the earlier.
     const before = kept;
-    kept = tasks;
-    if (before.length > 0) await notify([...tasks, ...before].reverse());
+    kept = taskIds;
+    if (before.length > 0) await notify([...taskIds, ...before].reverse());
   };
 }
 

@@ -1,5 +1,4 @@
-import { randomUUID } from 'node:crypto';
-import { ClusterError, sleep, type Clock, type Timer } from '@a2a-cluster/core';
+import { sleep, type Clock, type Timer } from '@a2a-cluster/core';
 import type { HintListener, HintSource } from '@a2a-cluster/db';
 import { HintSender } from '../hint-sender.js';
 import type { FaultLog } from '../rate-limited-log.js';
@@ -19,14 +18,11 @@ export interface ListenParts {
 
 const FIRST_RETRY_MS = 100;
 const LONGEST_RETRY_MS = 10_000;
-const SELF_TEST_MS = 2_000;
 const CLOSE_WAIT_MS = 2_000;
-const PROBE_PREFIX = 'a2a-cluster-probe:';
 
 /**
- * PostgreSQL: one listening connection per replica. Each new connection must hear a hint of our own before it
- * counts (a transaction pooler takes LISTEN and delivers nothing), and is followed by a read of everything. While it
- * is not there the dispatcher asks at the short interval.
+ * PostgreSQL: one listening connection per replica. Each new one (which the database has proven to hear) is followed
+ * by a read of everything. While none stands the dispatcher asks at the short interval.
  */
 export class ListenMode implements HintMode {
   readonly mode = 'listen';
@@ -35,12 +31,13 @@ export class ListenMode implements HintMode {
   readonly #sender: HintSender;
   #listener: HintListener | null = null;
   #listening = false;
+  #listeningSinceMs = 0;
+  #connecting: Promise<void> = Promise.resolve();
   #failures = 0;
   #retry: Timer | null = null;
   #closed = false;
   /** Grows with every connection: what an older one still says is not heard. */
   #generation = 0;
-  #onProbe: ((probe: string) => void) | null = null;
 
   constructor(parts: ListenParts) {
     const { source, clock, faults, hintWindowMs } = parts;
@@ -73,8 +70,9 @@ export class ListenMode implements HintMode {
 
   watching(): void {}
 
-  async start(): Promise<void> {
-    await this.#connect();
+  start(): Promise<void> {
+    if (!this.#closed) this.#connecting = this.#connect();
+    return this.#connecting;
   }
 
   async close(): Promise<void> {
@@ -82,10 +80,10 @@ export class ListenMode implements HintMode {
     this.#retry?.cancel();
     await this.#sender.close();
     await this.#drop();
+    await this.#patiently(this.#connecting);
   }
 
   async #connect(): Promise<void> {
-    if (this.#closed) return;
     this.#generation += 1;
     const generation = this.#generation;
     try {
@@ -95,52 +93,32 @@ export class ListenMode implements HintMode {
       });
       if (this.#closed || generation !== this.#generation) return void (await listener.close());
       this.#listener = listener;
-      await this.#selfTest();
-      if (this.#closed || generation !== this.#generation) return;
       this.#echoes.forget();
       this.#listening = true;
-      this.#failures = 0;
+      this.#listeningSinceMs = this.#parts.clock.monotonicMs();
       this.#parts.wake.all();
     } catch (error) {
       this.#lost(generation, error);
     }
   }
 
-  async #selfTest(): Promise<void> {
-    const { clock, source } = this.#parts;
-    const probe = PROBE_PREFIX + randomUUID();
-    const heard = new AbortController();
-    this.#onProbe = (other) => {
-      if (other === probe) heard.abort();
-    };
-    try {
-      const patience = sleep({ clock, delayMs: SELF_TEST_MS, signal: heard.signal });
-      await source.notify([probe]);
-      await patience;
-    } finally {
-      this.#onProbe = null;
-      heard.abort();
-    }
-    if (!heard.signal.aborted) throw deaf();
-  }
-
   #heard(generation: number, taskIds: readonly string[]): void {
     if (this.#closed || generation !== this.#generation) return;
-    const [probes, tasks] = split(taskIds);
-    for (const probe of probes) this.#onProbe?.(probe);
-    const news = this.#echoes.news(tasks);
+    const news = this.#echoes.news(taskIds);
     if (news.length > 0) this.#parts.wake.tasks(news);
   }
 
   #lost(generation: number, cause: unknown): void {
     if (this.#closed || generation !== this.#generation) return;
     this.#generation += 1;
+    // A connection that holds for a while earns a quick retry; one that is cut again and again does not.
+    if (this.#listening && this.#listenedMs() > LONGEST_RETRY_MS) this.#failures = 0;
     this.#listening = false;
     this.#parts.faults('LISTEN is not available; asking at an interval until it is', cause);
     void this.#drop();
     const delayMs = Math.min(FIRST_RETRY_MS * 2 ** this.#failures, LONGEST_RETRY_MS);
     this.#failures += 1;
-    this.#retry = this.#parts.clock.setTimer(delayMs, () => void this.#connect());
+    this.#retry = this.#parts.clock.setTimer(delayMs, () => void this.start());
     this.#parts.wake.all();
   }
 
@@ -149,24 +127,20 @@ export class ListenMode implements HintMode {
     this.#listener = null;
     this.#listening = false;
     if (listener === null) return;
+    const { faults } = this.#parts;
+    await this.#patiently(
+      listener.close().catch((error: unknown) => faults('closing the LISTEN connection failed', error)),
+    );
+  }
+
+  #listenedMs(): number {
+    return this.#parts.clock.monotonicMs() - this.#listeningSinceMs;
+  }
+
+  async #patiently(work: Promise<void>): Promise<void> {
     const waited = new AbortController();
-    const { clock, faults } = this.#parts;
-    const closing = listener
-      .close()
-      .catch((error: unknown) => faults('closing the LISTEN connection failed', error));
-    await Promise.race([closing, sleep({ clock, delayMs: CLOSE_WAIT_MS, signal: waited.signal })]);
+    const patience = sleep({ clock: this.#parts.clock, delayMs: CLOSE_WAIT_MS, signal: waited.signal });
+    await Promise.race([work, patience]);
     waited.abort();
   }
-}
-
-function split(ids: readonly string[]): [probes: string[], tasks: string[]] {
-  const isProbe = (id: string): boolean => id.startsWith(PROBE_PREFIX);
-  return [ids.filter(isProbe), ids.filter((id) => !isProbe(id))];
-}
-
-function deaf(): ClusterError {
-  return new ClusterError(
-    'DATABASE_UNSUITABLE',
-    "a NOTIFY did not come back by LISTEN: behind a transaction pooler set hints to 'poll'",
-  );
 }
