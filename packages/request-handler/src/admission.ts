@@ -22,7 +22,8 @@ export function checkMessage(
 ): Message {
   const { message } = request;
   if (!message?.messageId) throw malformed('message.messageId is required.');
-  if (!isStorableKey(message.messageId)) throw malformed('message.messageId is too long or has characters that cannot be stored.');
+  if (!isStorableKey(message.messageId))
+    throw malformed('message.messageId is too long or has characters that cannot be stored.');
   checkInputModes(message, rules);
   checkExtensions(rules.card, context);
   if (message.taskId) checkTaskId(message.taskId);
@@ -47,7 +48,9 @@ export function checkTaskId(taskId: string): void {
  */
 export function checkScope(scope: Scope): Scope {
   if (isStorableName(scope.tenant) && isStorableName(scope.owner)) return scope;
-  throw malformed('The tenant or the user name is too long, ends in a space or has characters that cannot be stored.');
+  throw malformed(
+    'The tenant or the user name is too long, ends in a space or has characters that cannot be stored.',
+  );
 }
 
 /** Leaves only the requested extensions that the card declares, as the SDK's handler does. */

@@ -1,6 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import type { Task } from '@a2a-js/sdk';
-import { encodeEvent, isTerminalName, type Clock, type Logger, type Scope, type TaskEvent } from '@a2a-cluster/core';
+import {
+  encodeEvent,
+  isTerminalName,
+  type Clock,
+  type Logger,
+  type Scope,
+  type TaskEvent,
+} from '@a2a-cluster/core';
 import type { JournalStatements, LeaseStatements, Look } from '@a2a-cluster/db';
 import type { EventStream } from '@a2a-cluster/event-stream';
 import type { Journal, TaskReader } from '@a2a-cluster/task-store';
@@ -93,7 +100,7 @@ class Canceller {
     this.markedEpoch = epoch;
     this.deadlineMs ??= clock.monotonicMs() + Math.max(0, cancelGraceMs - marked.cancelAgeMs);
     const local = turns.find(taskId);
-    if (local?.currentEpoch === epoch) local.requestCancel(marked.cancelAgeMs);
+    if (local?.epoch === epoch) local.requestCancel(marked.cancelAgeMs);
     else stream.hint(taskId);
     return true;
   }
@@ -138,7 +145,8 @@ class Canceller {
       holder: this.parts.holder,
       epoch: look.lease?.epoch ?? look.version,
     });
-    if (written.ok) this.parts.logger.info({ taskId, overruled: look.lease !== null }, 'cancelled without the holder');
+    if (written.ok)
+      this.parts.logger.info({ taskId, overruled: look.lease !== null }, 'cancelled without the holder');
     return written.ok;
   }
 }

@@ -105,7 +105,10 @@ class Handler implements ClusterRequestHandler {
     return this.delegate('getTask', params, context);
   }
 
-  listTasks(params: Params<'listTasks'>, context: ServerCallContext): ReturnType<A2ARequestHandler['listTasks']> {
+  listTasks(
+    params: Params<'listTasks'>,
+    context: ServerCallContext,
+  ): ReturnType<A2ARequestHandler['listTasks']> {
     return this.delegate('listTasks', params, context);
   }
 
@@ -140,7 +143,10 @@ class Handler implements ClusterRequestHandler {
   private delegate<P, R>(verb: DelegatedVerb, params: P, context: ServerCallContext): Promise<R> {
     return this.guard(() => {
       this.scope(context);
-      const inner = this.parts.inner as unknown as Record<string, (params: P, context: ServerCallContext) => Promise<R>>;
+      const inner = this.parts.inner as unknown as Record<
+        string,
+        (params: P, context: ServerCallContext) => Promise<R>
+      >;
       const answer = inner[verb]?.(params, context);
       if (answer === undefined) throw new TypeError(`the inner handler lacks ${verb}`);
       return answer;
@@ -180,4 +186,7 @@ class Handler implements ClusterRequestHandler {
   }
 }
 
-type DelegatedVerb = Exclude<keyof A2ARequestHandler, 'sendMessage' | 'sendMessageStream' | 'cancelTask' | 'resubscribe'>;
+type DelegatedVerb = Exclude<
+  keyof A2ARequestHandler,
+  'sendMessage' | 'sendMessageStream' | 'cancelTask' | 'resubscribe'
+>;

@@ -2,7 +2,8 @@ import type { Message, TaskState } from '@a2a-js/sdk';
 import type { EventRow, TaskEvent } from '@a2a-cluster/core';
 import type { Tail, TailItem } from '@a2a-cluster/event-stream';
 import { meaningOf, stateAfter, type EventMeaning } from './end-rules.js';
-import type { RunningTurn, TurnOutcome } from './running-turn.js';
+import type { RunningTurn } from './running-turn.js';
+import type { TurnOutcome } from './turn-spec.js';
 import { outcomeUnknown } from './refusals.js';
 
 /** An event that is for clients. */
@@ -10,7 +11,12 @@ export type VisibleEvent = Exclude<TaskEvent, { kind: 'message' }>;
 
 /** What a follower of a turn is given. */
 export type Followed =
-  | { readonly type: 'event'; readonly row: EventRow; readonly event: VisibleEvent; readonly meaning: EventMeaning }
+  | {
+      readonly type: 'event';
+      readonly row: EventRow;
+      readonly event: VisibleEvent;
+      readonly meaning: EventMeaning;
+    }
   /** The agent answered with a message; it is the last thing. */
   | { readonly type: 'message'; readonly message: Message };
 

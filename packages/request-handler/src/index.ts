@@ -2,5 +2,5 @@ export * from './cluster-request-handler.js';
 export * from './options.js';
 export { createStreamingMiddleware, type ResponseLike, type StreamingMiddleware } from './request-signal.js';
 export { RunningTurns, type CloseTurns } from './running-turns.js';
-export type { TurnParts } from './running-turn.js';
+export type { TurnParts } from './turn-spec.js';
 export { ClusterRequestContext, turnOf, type TurnHandle } from './turn-context.js';

@@ -65,7 +65,9 @@ export async function openTurn(parts: OpenTurnParts, incoming: Incoming): Promis
   try {
     const pushConfig = incoming.request.configuration?.taskPushNotificationConfig;
     if (pushConfig && parts.pushConfigs) await parts.checkPushConfig?.(pushConfig);
-    return incoming.message.taskId ? await openFollowUp(parts, incoming, place) : await openNew(parts, incoming, place);
+    return incoming.message.taskId
+      ? await openFollowUp(parts, incoming, place)
+      : await openNew(parts, incoming, place);
   } finally {
     place.free();
   }
@@ -94,12 +96,25 @@ async function openFollowUp(parts: OpenTurnParts, incoming: Incoming, place: Tur
   const { task } = stored;
   const contextId = task.contextId;
   const userMessage = { ...message, contextId };
-  const turn = place.begin({ taskId, contextId, scope, userMessage, opened: { epoch, sentAtMs, version: epoch, task } });
+  const turn = place.begin({
+    taskId,
+    contextId,
+    scope,
+    userMessage,
+    opened: { epoch, sentAtMs, version: epoch, task },
+  });
   try {
     const referenceTasks = await readReferences(parts, incoming);
     await savePushConfig(parts, incoming, taskId);
     const tail = parts.stream.attach({ taskId, after: epoch, expectTask: true, ...withSignal(incoming) });
-    start(parts, turn, { incoming, taskId, contextId, userMessage, task: structuredClone(task), referenceTasks });
+    start(parts, turn, {
+      incoming,
+      taskId,
+      contextId,
+      userMessage,
+      task: structuredClone(task),
+      referenceTasks,
+    });
     return { kind: 'turn', turn, tail, taskId, epoch, stateBefore: task.status?.state };
   } catch (error) {
     // The message is in the log already: the turn must end there too.
@@ -118,7 +133,13 @@ async function takeLease(parts: OpenTurnParts, incoming: Incoming): Promise<Take
   let opened = await attempt();
   if (!opened.ok && opened.refusal === 'parked_busy') {
     const { stream, clock, options } = parts;
-    const released = await waitForRelease({ stream, clock, taskId, epoch: opened.epoch, limitMs: options.heartbeatMs });
+    const released = await waitForRelease({
+      stream,
+      clock,
+      taskId,
+      epoch: opened.epoch,
+      limitMs: options.heartbeatMs,
+    });
     if (released) opened = await attempt();
   }
   if (opened.ok) return { kind: 'taken', epoch: opened.epoch, sentAtMs: opened.sentAtMs };

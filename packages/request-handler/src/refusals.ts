@@ -38,12 +38,16 @@ export function taskNotFound(taskId: string): A2AError {
 
 /** The task has ended and takes no more messages. */
 export function taskEnded(taskId: string, state: string): A2AError {
-  return new UnsupportedOperationError(`Task ${taskId} is in a terminal state (${state}) and cannot be modified.`);
+  return new UnsupportedOperationError(
+    `Task ${taskId} is in a terminal state (${state}) and cannot be modified.`,
+  );
 }
 
 /** The task has ended and can no longer be followed. */
 export function taskNotSubscribable(taskId: string, state: string): A2AError {
-  return new UnsupportedOperationError(`Task ${taskId} is in a terminal state (${state}) and cannot be subscribed to.`);
+  return new UnsupportedOperationError(
+    `Task ${taskId} is in a terminal state (${state}) and cannot be subscribed to.`,
+  );
 }
 
 /** The task has ended some other way. */
@@ -53,7 +57,9 @@ export function taskNotCancelable(taskId: string): A2AError {
 
 /** The message names a context that is not its task's. */
 export function contextMismatch(taskId: string, contextId: string): A2AError {
-  return new RequestMalformedError(`The message names context '${contextId}', which is not the context of task '${taskId}'.`);
+  return new RequestMalformedError(
+    `The message names context '${contextId}', which is not the context of task '${taskId}'.`,
+  );
 }
 
 /** A request that cannot be stored or understood. */

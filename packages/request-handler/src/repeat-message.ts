@@ -56,7 +56,10 @@ export async function* streamRepeat(
 }
 
 /** Where the turn's beginning is no longer in the log, the repetition starts with the task as it is. */
-async function startNow(parts: RepeatParts, repeat: Repeat): Promise<{ readonly task: Task; readonly seq: number }> {
+async function startNow(
+  parts: RepeatParts,
+  repeat: Repeat,
+): Promise<{ readonly task: Task; readonly seq: number }> {
   const stored = await read(parts, repeat);
   return { task: stored.task, seq: stored.version };
 }

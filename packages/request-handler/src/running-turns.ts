@@ -1,7 +1,8 @@
 import type { AgentExecutor, RequestContext } from '@a2a-js/sdk/server';
 import { sleep, type Clock } from '@a2a-cluster/core';
 import { replicaDraining, tooManyTurns } from './refusals.js';
-import { RunningTurn, type TurnParts, type TurnSpec } from './running-turn.js';
+import { RunningTurn } from './running-turn.js';
+import type { TurnParts, TurnSpec } from './turn-spec.js';
 
 /** A place for one turn, taken before anything of it is written. */
 export interface TurnPlace {
@@ -64,7 +65,10 @@ export class RunningTurns {
     return {
       begin: (spec) => {
         opened();
-        const turn = new RunningTurn(this.parts, { ...spec, onOver: (over) => this.turns.delete(over) });
+        const turn: RunningTurn = new RunningTurn(this.parts, {
+          ...spec,
+          onOver: () => this.turns.delete(turn),
+        });
         this.turns.add(turn);
         return turn;
       },
@@ -105,7 +109,11 @@ export class RunningTurns {
     this.drain();
     await this.waitUntilIdle(close.drainTimeoutMs);
     const endings = [...this.turns].map((turn) => turn.shutdown({ fail: close.fail }));
-    await within({ clock: this.parts.clock, limitMs: close.writeTimeoutMs, work: Promise.allSettled(endings) });
+    await within({
+      clock: this.parts.clock,
+      limitMs: close.writeTimeoutMs,
+      work: Promise.allSettled(endings),
+    });
     for (const turn of [...this.turns]) turn.lose('the replica closed before its end could be written');
   }
 
@@ -115,7 +123,10 @@ export class RunningTurns {
     while (this.turns.size > 0 || this.opening > 0) {
       const restMs = deadline - clock.monotonicMs();
       if (restMs <= 0) return;
-      const work = this.turns.size > 0 ? Promise.all([...this.turns].map((turn) => turn.over)) : sleep({ clock, delayMs: 10 });
+      const work =
+        this.turns.size > 0
+          ? Promise.all([...this.turns].map((turn) => turn.over))
+          : sleep({ clock, delayMs: 10 });
       await within({ clock, limitMs: restMs, work });
     }
   }

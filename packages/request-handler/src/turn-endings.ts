@@ -16,9 +16,20 @@ export interface EndingContext {
 }
 
 /** The event that ends a turn FAILED. */
-export function failedEvent(context: EndingContext, reason: FailureReason, text?: string): AgentExecutionEvent {
+export function failedEvent(
+  context: EndingContext,
+  reason: FailureReason,
+  text?: string,
+): AgentExecutionEvent {
   const { taskId, contextId, timestamp, messageId } = context;
-  const update = failedStatus({ taskId, contextId, reason, timestamp, messageId, text: text ?? FAILURE_TEXT[reason] });
+  const update = failedStatus({
+    taskId,
+    contextId,
+    reason,
+    timestamp,
+    messageId,
+    text: text ?? FAILURE_TEXT[reason],
+  });
   if (context.task !== undefined) return { kind: 'statusUpdate', data: update };
   const { status, metadata } = update;
   return {

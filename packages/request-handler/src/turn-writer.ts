@@ -151,14 +151,19 @@ export class TurnWriter {
     const parks = isInterruptedName(last.stateAfter) && setsStatus;
     return {
       state: last.stateAfter === this.state ? null : last.stateAfter,
-      statusTimestamp: touchesStatus ? (last.taskAfter.status?.timestamp?.slice(0, MAX_TIMESTAMP_LENGTH) ?? null) : null,
+      statusTimestamp: touchesStatus
+        ? (last.taskAfter.status?.timestamp?.slice(0, MAX_TIMESTAMP_LENGTH) ?? null)
+        : null,
       terminal: last.terminal,
       clearsPending: setsStatus,
       snapshot: this.snapshotOf(last, { bytes, ends: last.terminal || parks }),
     };
   }
 
-  private snapshotOf(last: PreparedEvent, batch: { readonly bytes: number; readonly ends: boolean }): string | null {
+  private snapshotOf(
+    last: PreparedEvent,
+    batch: { readonly bytes: number; readonly ends: boolean },
+  ): string | null {
     if (!this.snapshots.isDue(batch)) return null;
     const snapshot = JSON.stringify(Task.toJSON(last.taskAfter));
     return Buffer.byteLength(snapshot, 'utf8') + batch.bytes > this.options.maxEventBytes ? null : snapshot;
@@ -175,7 +180,11 @@ export class TurnWriter {
     });
   }
 
-  private async create(batch: readonly PreparedEvent[], move: TaskMove, last: PreparedEvent): Promise<CreateResult> {
+  private async create(
+    batch: readonly PreparedEvent[],
+    move: TaskMove,
+    last: PreparedEvent,
+  ): Promise<CreateResult> {
     const { taskId, contextId, scope, holder, ttlMs, lost, journal, events } = this.options;
     const result = await journal.create({
       ...move,
@@ -199,4 +208,3 @@ export class TurnWriter {
     for (const waiter of this.waiters.splice(0)) waiter();
   }
 }
-

@@ -1,0 +1,340 @@
+import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
+import {
+  DefaultRequestHandler,
+  resolveUserScope,
+  type A2ARequestHandler,
+  type AgentExecutor,
+} from '@a2a-js/sdk/server';
+import {
+  ClusterError,
+  createSilentLogger,
+  createSystemClock,
+  isStorableKey,
+  type Clock,
+  type Logger,
+  type Service,
+} from '@a2a-cluster/core';
+import { createDatabase, type Database } from '@a2a-cluster/db';
+import { createEventStream, type EventStream } from '@a2a-cluster/event-stream';
+import {
+  createClockWatch,
+  createHeartbeat,
+  resolveLeaseOptions,
+  type ClockWatch,
+  type Heartbeat,
+  type ResolvedLeaseOptions,
+} from '@a2a-cluster/lease-store';
+import {
+  createPushConfigStore,
+  createPushDelivery,
+  type PushDelivery,
+} from '@a2a-cluster/push-notifications';
+import {
+  createClusterRequestHandler,
+  createStreamingMiddleware,
+  resolveHandlerOptions,
+  RunningTurns,
+  type ClusterRequestHandler,
+  type ResolvedHandlerOptions,
+  type StreamingMiddleware,
+} from '@a2a-cluster/request-handler';
+import { createAbandonedTaskSweeper, type AbandonedTaskSweeper } from '@a2a-cluster/sweeper';
+import {
+  createJournal,
+  createSdkTaskStore,
+  createTaskReader,
+  scopeOf,
+  type Journal,
+  type TaskReader,
+} from '@a2a-cluster/task-store';
+import { createDatabaseProbe, type DatabaseProbe } from './database-probe.js';
+import { createOperator, type ClusterOperator } from './operator.js';
+import type { ClusterOptions } from './options.js';
+import { notReadyReasons, type ClusterStatus } from './status.js';
+
+/** One replica of a cluster. */
+export interface Cluster extends Service {
+  /** Takes the place of `DefaultRequestHandler` in the SDK's transports. */
+  readonly requestHandler: ClusterRequestHandler;
+  /** Express middleware to mount in front of the transports: frees a stream when its client goes away. */
+  streaming(): StreamingMiddleware;
+  readonly operator: ClusterOperator;
+  /** A snapshot; no I/O. */
+  status(): ClusterStatus;
+  /**
+   * Refuses new turns, waits for the running ones, ends the rest, and stops (protocol 10). Bounded by the drain
+   * time and a TTL, also when the database is away. Idempotent; a second call waits for the first.
+   */
+  close(options?: { readonly drainTimeoutMs?: number }): Promise<void>;
+}
+
+/**
+ * Composes one replica. Opens the database and checks that it can be used; nothing runs before `start`.
+ *
+ * @throws ClusterError `CONFIG_INVALID` (options that do not add up, a missing part), `DATABASE_UNREACHABLE`,
+ * `DATABASE_UNSUITABLE`, `SCHEMA_BEHIND` or `SCHEMA_FOREIGN`; nothing stays open then.
+ */
+export async function createCluster(options: ClusterOptions): Promise<Cluster> {
+  checkParts(options);
+  const lease = resolveLeaseOptions({
+    ...options.lease,
+    ...(options.sweeper?.intervalMs === undefined ? {} : { sweepIntervalMs: options.sweeper.intervalMs }),
+    ...(options.cancelGraceMs === undefined ? {} : { cancelGraceMs: options.cancelGraceMs }),
+  });
+  const handler = resolveHandlerOptions(handlerOptions(options, lease), {
+    heartbeatMs: lease.heartbeatMs,
+    trustMs: lease.ttlMs - lease.marginMs,
+  });
+  const logger = options.logger ?? createSilentLogger();
+  const database = options.database ?? (await openDatabase(options, { ttlMs: lease.ttlMs, logger }));
+  try {
+    const { warnings } = await database.check({ maxEventBytes: handler.maxEventBytes });
+    for (const warning of warnings) logger.warn({}, warning);
+    const clock = options.clock ?? createSystemClock();
+    const holder = `${options.replicaId ?? hostname()}-${randomUUID().slice(0, 8)}`;
+    if (!isStorableKey(holder))
+      throw new ClusterError('CONFIG_INVALID', 'replicaId is too long or cannot be stored');
+    return new Replica({ options, lease, handler, logger, database, clock, holder });
+  } catch (error) {
+    if (options.database === undefined) await database.close();
+    throw error;
+  }
+}
+
+function checkParts(options: ClusterOptions): void {
+  const missing: string[] = [];
+  if (!options.databaseUrl && !options.database) missing.push('databaseUrl (or database)');
+  if (!options.agentCard) missing.push('agentCard');
+  if (!options.executor) missing.push('executor');
+  if (missing.length > 0)
+    throw new ClusterError('CONFIG_INVALID', `createCluster lacks ${missing.join(', ')}`);
+}
+
+function handlerOptions(
+  options: ClusterOptions,
+  lease: ResolvedLeaseOptions,
+): Parameters<typeof resolveHandlerOptions>[0] {
+  const { maxConcurrentTurns, drainTimeoutMs, failRunningTurnsOnClose, incompleteTurn } = options;
+  const { interruptedTurnTimeoutMs, maxQueuedBytes, maxEventBytes } = options;
+  const given = {
+    maxConcurrentTurns,
+    drainTimeoutMs,
+    failRunningTurnsOnClose,
+    incompleteTurn,
+    interruptedTurnTimeoutMs,
+    maxQueuedBytes,
+    maxEventBytes,
+    cancelGraceMs: lease.cancelGraceMs,
+  };
+  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+}
+
+async function openDatabase(
+  options: ClusterOptions,
+  context: { readonly ttlMs: number; readonly logger: Logger },
+): Promise<Database> {
+  return createDatabase({ ...options.databaseOptions, ...context, url: options.databaseUrl ?? '' });
+}
+
+interface ReplicaParts {
+  readonly options: ClusterOptions;
+  readonly lease: ResolvedLeaseOptions;
+  readonly handler: ResolvedHandlerOptions;
+  readonly logger: Logger;
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly holder: string;
+}
+
+class Replica implements Cluster {
+  readonly requestHandler: ClusterRequestHandler;
+  readonly operator: ClusterOperator;
+  private readonly stream: EventStream;
+  private readonly heartbeat: Heartbeat;
+  private readonly clockWatch: ClockWatch;
+  private readonly journal: Journal;
+  private readonly sweeper: AbandonedTaskSweeper;
+  private readonly push: PushDelivery | null;
+  private readonly probe: DatabaseProbe;
+  private phase: 'starting' | 'running' | 'draining' | 'closed' = 'starting';
+  private closing: Promise<void> | null = null;
+
+  constructor(private readonly parts: ReplicaParts) {
+    const { options, lease, logger, database, clock, holder } = parts;
+    const hints = options.hints ?? 'auto';
+    const pollIntervalMs =
+      options.pollIntervalMs === undefined ? {} : { pollIntervalMs: options.pollIntervalMs };
+    this.stream = createEventStream({ database, clock, logger, options: { hints, ...pollIntervalMs } });
+    this.heartbeat = createHeartbeat({ leases: database.leases, holder, options: lease, clock, logger });
+    this.clockWatch = createClockWatch({ leases: database.leases, options: lease, clock, logger });
+    const reader = createTaskReader({ database });
+    const ownerResolver = options.ownerResolver ?? resolveUserScope;
+    const pushConfigs = options.agentCard.capabilities?.pushNotifications
+      ? createPushConfigStore({ database, ownerResolver, allowPrivate: options.push?.allowPrivate ?? false })
+      : null;
+    const sender = options.push?.sender;
+    this.push =
+      pushConfigs &&
+      createPushDelivery({
+        store: pushConfigs,
+        database,
+        logger,
+        ...(sender === undefined ? {} : { sender }),
+      });
+    this.journal = createJournal({
+      database,
+      clock,
+      logger,
+      holder,
+      ttlMs: lease.ttlMs,
+      onCommitted: (committed) => {
+        this.stream.committed(committed);
+        this.push?.delivered(committed);
+      },
+    });
+    this.sweeper = createAbandonedTaskSweeper({
+      journal: this.journal,
+      leases: database.leases,
+      clockWatch: this.clockWatch,
+      sweeperId: holder,
+      options: {
+        sweepIntervalMs: lease.sweepIntervalMs,
+        ttlMs: lease.ttlMs,
+        ...(options.sweeper?.batchSize === undefined ? {} : { batchSize: options.sweeper.batchSize }),
+      },
+      clock,
+      logger,
+    });
+    this.probe = createDatabaseProbe({ database, clock, logger, intervalMs: lease.heartbeatMs });
+    this.operator = createOperator({ database, journal: this.journal, holder, clock });
+    this.requestHandler = this.createHandler({ reader, pushConfigs });
+  }
+
+  private createHandler(made: {
+    readonly reader: TaskReader;
+    readonly pushConfigs: ReturnType<typeof createPushConfigStore> | null;
+  }): ClusterRequestHandler {
+    const { options, lease, handler, logger, database, clock, holder } = this.parts;
+    const { reader, pushConfigs } = made;
+    const { stream, heartbeat, journal, clockWatch } = this;
+    const ownerResolver = options.ownerResolver ?? resolveUserScope;
+    const turns = new RunningTurns({
+      journal,
+      stream,
+      heartbeat,
+      clock,
+      logger,
+      holder,
+      ttlMs: lease.ttlMs,
+      options: handler,
+      newId: () => randomUUID(),
+    });
+    return createClusterRequestHandler({
+      card: options.agentCard,
+      executor: options.executor,
+      inner: createInnerHandler({
+        options,
+        store: createSdkTaskStore({ database, reader, ownerResolver, logger }),
+        pushConfigs,
+      }),
+      rules: { card: options.agentCard, validateInputModes: options.validateInputModes ?? false },
+      statements: database.journal,
+      leases: database.leases,
+      cancelGraceMs: handler.cancelGraceMs,
+      options: handler,
+      ttlMs: lease.ttlMs,
+      quiet: () => clockWatch.quiet(),
+      scopeOf: (context) => scopeOf(context, ownerResolver),
+      ...{ journal, reader, stream, turns, pushConfigs, clock, logger, holder },
+    });
+  }
+
+  streaming(): StreamingMiddleware {
+    return createStreamingMiddleware();
+  }
+
+  async start(): Promise<void> {
+    if (this.phase !== 'starting') return;
+    await this.stream.start();
+    await this.heartbeat.start();
+    await this.sweeper.start();
+    await this.probe.start();
+    if (this.phase === 'starting') this.phase = 'running';
+    this.parts.logger.info({ replicaId: this.parts.holder }, 'the replica is running');
+  }
+
+  status(): ClusterStatus {
+    const { heldCount, lastBeatAgeMs } = this.heartbeat.status();
+    const databaseAgeMs = this.probe.ageMs();
+    const { lease, holder } = this.parts;
+    const freshMs = lease.ttlMs - lease.marginMs;
+    const reasons = notReadyReasons({ phase: this.phase, lastBeatAgeMs, databaseAgeMs, freshMs });
+    return {
+      ready: reasons.length === 0,
+      reasons,
+      replicaId: holder,
+      runningTurns: this.requestHandler.runningTurns,
+      heldLeases: heldCount,
+      lastBeatAgeMs,
+      databaseAgeMs,
+      stream: this.stream.status(),
+    };
+  }
+
+  close(options: { readonly drainTimeoutMs?: number } = {}): Promise<void> {
+    this.closing ??= this.shutdown(options.drainTimeoutMs ?? this.parts.handler.drainTimeoutMs);
+    return this.closing;
+  }
+
+  /** The order of protocol 10: leases are kept until the last turn has ended. */
+  private async shutdown(drainTimeoutMs: number): Promise<void> {
+    const { handler, lease, logger, database, options } = this.parts;
+    this.phase = 'draining';
+    logger.info({ runningTurns: this.requestHandler.runningTurns }, 'draining');
+    await this.requestHandler.closeTurns({
+      drainTimeoutMs,
+      fail: handler.failRunningTurnsOnClose,
+      writeTimeoutMs: lease.renewalTimeoutMs,
+    });
+    await this.within(lease.renewalTimeoutMs, this.push?.drained());
+    await this.stream.close();
+    await this.sweeper.close();
+    await this.heartbeat.close();
+    await this.probe.close();
+    if (options.database === undefined) await database.close();
+    this.phase = 'closed';
+    logger.info({}, 'closed');
+  }
+
+  private async within(limitMs: number, work: Promise<unknown> | undefined): Promise<void> {
+    if (work === undefined) return;
+    const limit = new Promise<void>((resolve) => {
+      this.parts.clock.setTimer(limitMs, resolve);
+    });
+    await Promise.race([work, limit]);
+  }
+}
+
+/** The SDK's own handler answers what needs no turn; its executor is never called. */
+function createInnerHandler(parts: {
+  readonly options: ClusterOptions;
+  readonly store: ConstructorParameters<typeof DefaultRequestHandler>[1];
+  readonly pushConfigs: ReturnType<typeof createPushConfigStore> | null;
+}): A2ARequestHandler {
+  const { options, store, pushConfigs } = parts;
+  return new DefaultRequestHandler(
+    options.agentCard,
+    store,
+    neverExecutor,
+    undefined,
+    pushConfigs ?? undefined,
+    pushConfigs ? { send: () => Promise.resolve() } : undefined,
+    options.extendedAgentCard,
+  );
+}
+
+const never = (): Promise<never> =>
+  Promise.reject(new ClusterError('BUG', 'the inner handler runs no turns and cancels none'));
+
+const neverExecutor: AgentExecutor = { execute: never, cancelTask: never };

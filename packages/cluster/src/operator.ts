@@ -1,0 +1,60 @@
+import {
+  FAILURE_TEXT,
+  isStorableKey,
+  type Clock,
+  type LeaseListing,
+  type StateName,
+} from '@a2a-cluster/core';
+import type { Database, TaskRow } from '@a2a-cluster/db';
+import type { Journal } from '@a2a-cluster/task-store';
+
+/** What an operator may ask and do; not scoped by owner, so never for callers. */
+export interface ClusterOperator {
+  /** Leases, the earliest to expire first. */
+  leases(options?: { readonly limit?: number }): Promise<readonly LeaseListing[]>;
+  /** Tasks of every owner, the latest status first. */
+  tasks(options?: { readonly limit?: number; readonly state?: StateName }): Promise<readonly TaskRow[]>;
+  /**
+   * Lets the task's lease expire now and gives the sweeper's verdict on it (protocol 10): `failed` the task was
+   * ended, `dropped` only the lease went, `not_found` there was no lease, `busy` somebody holds its row: ask again.
+   */
+  releaseLease(taskId: string): Promise<'failed' | 'dropped' | 'not_found' | 'busy'>;
+}
+
+/** Rows an operator is shown when no limit is named. */
+const DEFAULT_LIMIT = 100;
+
+/** Makes the operator's part. */
+export function createOperator(parts: {
+  readonly database: Database;
+  readonly journal: Journal;
+  readonly holder: string;
+  readonly clock: Clock;
+}): ClusterOperator {
+  const { database, journal, holder, clock } = parts;
+  return {
+    leases: (options) => database.leases.listLeases(options?.limit ?? DEFAULT_LIMIT),
+    async tasks(options) {
+      const state = options?.state === undefined ? {} : { state: options.state };
+      const page = await database.tasks.list({
+        scope: null,
+        limit: options?.limit ?? DEFAULT_LIMIT,
+        ...state,
+      });
+      return page.rows;
+    },
+    async releaseLease(taskId) {
+      if (!isStorableKey(taskId) || !(await database.leases.expireNow(taskId))) return 'not_found';
+      const { swept } = await journal.sweep({
+        limit: 1,
+        sweeper: holder,
+        statusTimestamp: clock.wallIso(),
+        text: FAILURE_TEXT.replica_lost,
+        taskId,
+      });
+      if (swept[0]) return swept[0].failed ? 'failed' : 'dropped';
+      const orphans = await journal.sweepOrphans(1);
+      return orphans.includes(taskId) ? 'dropped' : 'busy';
+    },
+  };
+}

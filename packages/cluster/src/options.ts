@@ -1,0 +1,51 @@
+import type { AgentCard } from '@a2a-js/sdk';
+import type {
+  AgentExecutor,
+  ExtendedAgentCardProvider,
+  OwnerResolver,
+  PushNotificationSender,
+} from '@a2a-js/sdk/server';
+import type { Clock, Logger } from '@a2a-cluster/core';
+import type { Database, DatabaseOptions } from '@a2a-cluster/db';
+import type { LeaseOptions } from '@a2a-cluster/lease-store';
+import type { HandlerOptions } from '@a2a-cluster/request-handler';
+
+/** What a cluster is made of. Only a database, the card and the executor are needed; times are in milliseconds. */
+export interface ClusterOptions extends HandlerOptions {
+  /** `file:`, `postgresql://`, `mysql://` or `mariadb://`; migrated before by `prisma migrate deploy`. */
+  readonly databaseUrl?: string;
+  /** A database opened by the caller, in place of `databaseUrl`; the caller closes it. */
+  readonly database?: Database;
+  /** Sizes and limits of the database that `databaseUrl` opens. */
+  readonly databaseOptions?: Omit<DatabaseOptions, 'url' | 'logger' | 'ttlMs'>;
+  readonly agentCard: AgentCard;
+  /** Unchanged from `DefaultRequestHandler`. */
+  readonly executor: AgentExecutor;
+  /** A name for logs; the holder in the tables is `<replicaId>-<boot>`. Default: the host's name. */
+  readonly replicaId?: string;
+  readonly logger?: Logger;
+  readonly lease?: LeaseOptions;
+  readonly sweeper?: {
+    /** The longest wait between two sweeps. Default: see `LeaseOptions.sweepIntervalMs`. */
+    readonly intervalMs?: number;
+    /** Most leases per statement. Default 500. */
+    readonly batchSize?: number;
+  };
+  /** How replicas wake each other: `auto` (default) takes LISTEN where the database has it. */
+  readonly hints?: 'auto' | 'listen' | 'poll';
+  /** How often the log is asked without a hint. Default 250, behind LISTEN 1 000. */
+  readonly pollIntervalMs?: number;
+  readonly push?: {
+    /** Allows webhooks in private, loopback and link-local ranges. Default false. */
+    readonly allowPrivate?: boolean;
+    /** Replaces the SDK's sender. */
+    readonly sender?: PushNotificationSender;
+  };
+  /** Whose task it is. Default: the SDK's, the user's name. */
+  readonly ownerResolver?: OwnerResolver;
+  readonly extendedAgentCard?: AgentCard | ExtendedAgentCardProvider;
+  /** Refuses parts whose media type is not in the card's input modes. Default false, as in the SDK. */
+  readonly validateInputModes?: boolean;
+  /** For tests. */
+  readonly clock?: Clock;
+}

@@ -1,0 +1,65 @@
+import { openRaw, type RawConnection } from '@a2a-cluster/testing';
+
+/** A row of `task_events`, as a test wants to see it. */
+export interface EventRecord {
+  readonly seq: number;
+  readonly kind: string;
+  readonly payload: string;
+  readonly holder: string;
+  readonly epoch: number;
+}
+
+/** Reads the tables as they are, past all of our own code. */
+export class Rows {
+  private constructor(private readonly raw: RawConnection) {}
+
+  static async open(url: string): Promise<Rows> {
+    return new Rows(await openRaw(url));
+  }
+
+  close(): Promise<void> {
+    return this.raw.close();
+  }
+
+  async events(taskId: string): Promise<EventRecord[]> {
+    const rows = await this.query(
+      `SELECT seq, kind, payload, holder, epoch FROM task_events WHERE task_id = '${quote(taskId)}' ORDER BY seq`,
+    );
+    return rows.map((row) => ({
+      seq: Number(row['seq']),
+      kind: String(row['kind']),
+      payload: String(row['payload']),
+      holder: String(row['holder']),
+      epoch: Number(row['epoch']),
+    }));
+  }
+
+  async task(taskId: string): Promise<{ readonly state: string; readonly version: number } | undefined> {
+    const [row] = await this.query(`SELECT state, version FROM tasks WHERE id = '${quote(taskId)}'`);
+    return row && { state: String(row['state']), version: Number(row['version']) };
+  }
+
+  async lease(taskId: string): Promise<{ readonly holder: string; readonly epoch: number } | undefined> {
+    const [row] = await this.query(
+      `SELECT holder, epoch FROM task_leases WHERE task_id = '${quote(taskId)}'`,
+    );
+    return row && { holder: String(row['holder']), epoch: Number(row['epoch']) };
+  }
+
+  async count(table: string): Promise<number> {
+    const [row] = await this.query(`SELECT count(*) AS n FROM ${table}`);
+    return Number(row?.['n']);
+  }
+
+  async run(sql: string): Promise<void> {
+    await this.query(sql);
+  }
+
+  private async query(sql: string): Promise<Record<string, unknown>[]> {
+    return (await this.raw.query(sql)) as Record<string, unknown>[];
+  }
+}
+
+function quote(value: string): string {
+  return value.replaceAll("'", "''");
+}
