@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { decodeEvent, failureReasonOf } from '@a2a-cluster/core';
+import { decodeEvent, encodeEvent, failureReasonOf } from '@a2a-cluster/core';
 import type { SweptLease } from '../statements/journal-statements.js';
 import { HOLDER, event, followUp, sweepOf, writeOf } from './context.js';
 import type { ContractContext, MadeTask } from './context.js';
@@ -78,7 +78,10 @@ function describeVerdict(context: ContractContext): void {
       $case: 'text',
       value: 'The replica was lost.',
     });
-    expect(data.status?.message?.messageId).not.toBe('');
+    expect(data.status?.message?.messageId).toBe(`sweep:${task.taskId}:1`);
+    expect(encodeEvent({ kind, data })).toBe(payload);
+    const own = { taskId: task.taskId, seq: 2, writeId: `sweep:${task.taskId}:1` };
+    expect(await context.db.journal.findOwnWrite(own)).toBe(true);
     expect(payload).not.toContain(HOLDER);
     expect(payload).not.toContain('replica-sweeper');
   });

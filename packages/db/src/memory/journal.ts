@@ -1,4 +1,4 @@
-import { isInterruptedName, isTerminalName, sameScope } from '@a2a-cluster/core';
+import { isTerminalName, sameScope } from '@a2a-cluster/core';
 import type { OpenRefusal } from '@a2a-cluster/core';
 import type {
   CancelWrite,
@@ -12,9 +12,10 @@ import type {
   TaskMove,
   WriteOutcome,
 } from '../statements/journal-statements.js';
+import { openRefusalOf } from '../statements/open-refusal.js';
 import { sweep, sweepOrphans } from './sweep.js';
 import { cancelAgeOf, isExpired } from './tables.js';
-import type { LeaseRecord, MemoryTables, TaskRecord } from './tables.js';
+import type { MemoryTables, TaskRecord } from './tables.js';
 
 /** The journal over {@link MemoryTables} (protocol 3 and 4). */
 export function createMemoryJournal(tables: MemoryTables): JournalStatements {
@@ -133,28 +134,16 @@ function openTurn(tables: MemoryTables, open: OpenTurn): OpenOutcome {
 }
 
 function refusalOf(tables: MemoryTables, task: TaskRecord, open: OpenTurn): OpenRefusal | null {
-  const { contextId, event, takeOver } = open;
-  const seen = event.messageId === undefined ? undefined : tables.messageRow(task.taskId, event.messageId);
-  if (seen) return { refusal: 'duplicate', epoch: seen.epoch, seq: seen.seq };
-  if (contextId !== null && contextId !== task.contextId) return { refusal: 'context_mismatch' };
-  if (isTerminalName(task.state)) return { refusal: 'terminal', state: task.state };
+  const { messageId } = open.event;
+  const { state, contextId } = task;
   const lease = tables.leases.get(task.taskId);
-  if (!lease) return null;
-  return heldRefusal(task, lease, { expired: isExpired(lease, tables.nowMs()), takeOver });
-}
-
-function heldRefusal(
-  task: TaskRecord,
-  lease: LeaseRecord,
-  now: { readonly expired: boolean; readonly takeOver: boolean },
-): OpenRefusal | null {
-  const { epoch, pending } = lease;
-  if (!now.expired) {
-    const parked = !pending && isInterruptedName(task.state);
-    return { refusal: parked ? 'parked_busy' : 'busy', epoch };
-  }
-  if (pending || task.state !== 'TASK_STATE_INPUT_REQUIRED') return { refusal: 'abandoned', epoch };
-  return now.takeOver ? null : { refusal: 'busy', epoch };
+  const facts = {
+    state,
+    contextId,
+    message: (messageId !== undefined && tables.messageRow(task.taskId, messageId)) || null,
+    lease: lease ? { ...lease, expired: isExpired(lease, tables.nowMs()) } : null,
+  };
+  return openRefusalOf(facts, open);
 }
 
 function grant(

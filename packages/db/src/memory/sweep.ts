@@ -1,5 +1,6 @@
-import { encodeEvent, failedStatus, verdictOn } from '@a2a-cluster/core';
+import { verdictOn } from '@a2a-cluster/core';
 import type { SweepBatch, SweepOutcome, SweptLease } from '../statements/journal-statements.js';
+import { sweptEvent } from '../statements/swept-event.js';
 import { isExpired } from './tables.js';
 import type { LeaseRecord, MemoryTables, TaskRecord } from './tables.js';
 
@@ -47,21 +48,11 @@ function failTurn(
 ): { seq: number; payload: string } {
   const { task, lease, batch } = turn;
   const { taskId, contextId } = task;
-  const { epoch } = lease;
-  const writeId = `sweep:${epoch}`;
-  const data = failedStatus({
-    taskId,
-    contextId,
-    reason: 'replica_lost',
-    timestamp: batch.statusTimestamp,
-    messageId: `${taskId}:sweep:${epoch}`,
-    text: batch.text,
-    detail: { expiredAt: new Date(lease.expiresAtMs).toISOString() },
-  });
-  const payload = encodeEvent({ kind: 'statusUpdate', data });
-  tables.append({ taskId, holder: batch.sweeper, epoch }, [{ kind: 'statusUpdate', payload, writeId }]);
+  const { epoch, expiresAtMs } = lease;
+  const event = sweptEvent({ taskId, contextId, epoch, expiredAtMs: expiresAtMs }, batch);
+  tables.append({ taskId, holder: batch.sweeper, epoch }, [event]);
   task.version += 1;
   task.state = 'TASK_STATE_FAILED';
   task.statusTimestamp = batch.statusTimestamp;
-  return { seq: task.version, payload };
+  return { seq: task.version, payload: event.payload };
 }
