@@ -26,6 +26,8 @@ export interface ClockWatch {
   observe(): Promise<void>;
   /** Tells of a read that failed elsewhere in the pass: the silence since the last good one then counts. */
   noteReadFailure(): void;
+  /** The longest pause between two readings in which no blackout that matters can begin and end unseen (S). */
+  longestPauseMs(): number;
   /** Whether nothing may be claimed now. Follows the local monotonic clock, asks nobody. */
   quiet(): boolean;
   /** Milliseconds until the quiet period ends; 0 when there is none. */

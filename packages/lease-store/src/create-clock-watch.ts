@@ -50,6 +50,10 @@ class DatabaseClockWatch implements ClockWatch {
     this.#failedSince = true;
   }
 
+  longestPauseMs(): number {
+    return survivableBlackoutMs(this.#options.options);
+  }
+
   quiet(): boolean {
     return this.quietRemainingMs() > 0;
   }

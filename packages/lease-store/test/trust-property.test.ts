@@ -13,13 +13,17 @@ interface Fate {
   readonly lost: 'none' | 'request' | 'answer' | 'hang';
 }
 
-type Step =
-  | { readonly kind: 'advance' | 'stall'; readonly ms: number }
-  | {
-      readonly kind: 'acquire' | 'release' | 'end' | 'endingOn' | 'endingOff' | 'renewNow';
-      readonly pick: number;
-    }
-  | { readonly kind: 'sweep' };
+interface TimePasses {
+  readonly kind: 'advance' | 'stall';
+  readonly ms: number;
+}
+
+interface HolderActs {
+  readonly kind: 'acquire' | 'release' | 'end' | 'endingOn' | 'endingOff' | 'renewNow';
+  readonly pick: number;
+}
+
+type Step = TimePasses | HolderActs | { readonly kind: 'sweep' };
 
 const fate: fc.Arbitrary<Fate> = fc.record({
   thereMs: fc.oneof({ weight: 4, arbitrary: fc.nat(20) }, { weight: 1, arbitrary: fc.nat(4_000) }),
@@ -33,7 +37,15 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   {
     weight: 4,
     arbitrary: fc.record({
-      kind: fc.constantFrom('acquire', 'acquire', 'release', 'end', 'endingOn', 'endingOff', 'renewNow'),
+      kind: fc.constantFrom<HolderActs['kind'][]>(
+        'acquire',
+        'acquire',
+        'release',
+        'end',
+        'endingOn',
+        'endingOff',
+        'renewNow',
+      ),
       pick: fc.nat(7),
     }),
   },
@@ -78,15 +90,14 @@ async function play(fates: readonly Fate[], steps: readonly Step[]): Promise<voi
   const all: Watched[] = [];
   await heartbeat.start();
   const act = async (one: Step): Promise<void> => {
-    if (one.kind === 'advance') return clock.advance(one.ms);
-    if (one.kind === 'stall') return clock.stall(one.ms);
     if (one.kind === 'sweep') return sweep(db);
+    if ('ms' in one) return one.kind === 'advance' ? clock.advance(one.ms) : clock.stall(one.ms);
     if (one.kind === 'acquire') return acquire();
-    const held = all[one.pick % Math.max(1, all.length)]?.held;
+    const held = all[one.pick % all.length]?.held;
     if (one.kind === 'release') void held?.release();
-    if (one.kind === 'end') held?.end();
-    if (one.kind === 'renewNow') void held?.renewNow();
-    if (one.kind === 'endingOn' || one.kind === 'endingOff') held?.ending(one.kind === 'endingOn');
+    else if (one.kind === 'end') held?.end();
+    else if (one.kind === 'renewNow') void held?.renewNow();
+    else held?.ending(one.kind === 'endingOn');
   };
   const acquire = async (): Promise<void> => {
     const key = { taskId: `task ${all.length}`, epoch: 1 };

@@ -1,0 +1,2 @@
+export * from './create-sweeper.js';
+export * from './sweeper.js';

@@ -1,0 +1,60 @@
+import type { Clock, Logger, Service } from '@a2a-cluster/core';
+import type { LeaseStatements, SweepBatch, SweepOutcome } from '@a2a-cluster/db';
+import type { ClockWatch } from '@a2a-cluster/lease-store';
+
+/** The part of the journal that ends turns. What follows a commit (streams, hints, push) is its business. */
+export interface SweepJournal {
+  sweep(batch: SweepBatch): Promise<SweepOutcome>;
+  sweepOrphans(limit: number): Promise<readonly string[]>;
+}
+
+/** What one pass did. */
+export interface SweepResult {
+  /** Turns ended FAILED by this pass. */
+  readonly failed: number;
+  /** Leases dropped because their turn had ended. */
+  readonly dropped: number;
+  /** Leases dropped because there is no such task. */
+  readonly orphans: number;
+  /** Expired leases that somebody else had locked; they are tried again soon. */
+  readonly skipped: number;
+  /** Nothing was claimed, because the database's clock or server had changed (protocol 2). */
+  readonly quiet: boolean;
+}
+
+/**
+ * Ends the turns of replicas that died (protocol 6). Every replica runs one and there is no leader: that each
+ * abandoned turn gets exactly one FAILED event is the statement's promise, however many sweepers there are.
+ *
+ * Which lease has expired is decided by the database's clock. The local clock only says when to look.
+ */
+export interface AbandonedTaskSweeper extends Service {
+  /**
+   * One pass now, after the one under way if there is one.
+   * @throws what the database throws when it cannot be asked; `ClusterError` `CLOSED` after `close`.
+   */
+  runOnce(): Promise<SweepResult>;
+}
+
+/** What a sweeper is made of. */
+export interface AbandonedTaskSweeperOptions {
+  readonly journal: SweepJournal;
+  readonly leases: Pick<LeaseStatements, 'nextExpiry' | 'listLeases'>;
+  readonly clockWatch: ClockWatch;
+  /** The replica's id: it stands in the `holder` column of the FAILED events. */
+  readonly sweeperId: string;
+  readonly options: {
+    /** The longest wait between two passes, before a jitter of 20 %. */
+    readonly sweepIntervalMs: number;
+    readonly ttlMs: number;
+    /** Leases per transaction. Default {@link DEFAULT_SWEEP_BATCH}. */
+    readonly batchSize?: number | undefined;
+  };
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** From 0 to 1, for the jitter. Default `Math.random`. */
+  readonly random?: (() => number) | undefined;
+}
+
+/** Leases per transaction. More: longer locks and one slow commit; less: a mass death takes more round trips. */
+export const DEFAULT_SWEEP_BATCH = 500;

@@ -1,0 +1,75 @@
+import { SWEEP_JITTER } from '@a2a-cluster/lease-store';
+import type { BadRows } from './bad-rows.js';
+import type { AbandonedTaskSweeperOptions, SweepResult } from './sweeper.js';
+
+/** The shortest wait for a row that was locked. Shorter: a busy loop while somebody holds it. */
+const LOCKED_WAIT_MS = 50;
+
+/** The longest wait for a row that stays locked. Longer: its turn is ended late. */
+const LONGEST_LOCKED_WAIT_MS = 200;
+
+/** After an expiry, so that a timer that fires early does not find the lease alive. */
+const AFTER_EXPIRY_MS = 5;
+
+/** Spreads the sweepers that wake for the same lease. */
+const EXPIRY_JITTER_MS = 45;
+
+/** The shortest wait of all. */
+const SHORTEST_WAIT_MS = 20;
+
+/** The first wait when the database cannot be asked, doubled from then on. */
+const OUTAGE_WAIT_MS = 100;
+
+/** The longest one. Longer: dead turns are ended late after an outage (TTL + 1 s from when it can be written). */
+const LONGEST_OUTAGE_WAIT_MS = 400;
+
+/** When to look again. */
+export class WakeUp {
+  readonly #options: AbandonedTaskSweeperOptions;
+  readonly #bad: BadRows;
+  #lockedInARow = 0;
+
+  constructor(options: AbandonedTaskSweeperOptions, bad: BadRows) {
+    this.#options = options;
+    this.#bad = bad;
+  }
+
+  /** After a pass: at the earliest expiry, soon when something was locked, at the latest after the interval. */
+  async afterPass(result: SweepResult): Promise<number> {
+    const { clockWatch } = this.#options;
+    const latestMs = Math.min(this.#jittered(), clockWatch.longestPauseMs());
+    if (result.quiet) return Math.min(latestMs, clockWatch.quietRemainingMs() + AFTER_EXPIRY_MS);
+    this.#lockedInARow = result.skipped > 0 ? this.#lockedInARow + 1 : 0;
+    if (result.skipped > 0)
+      return Math.min(LONGEST_LOCKED_WAIT_MS, LOCKED_WAIT_MS * 2 ** Math.min(this.#lockedInARow - 1, 10));
+    const expiryMs = await this.#nextExpiryMs();
+    const dueMs = this.#bad.nextDueMs();
+    return Math.max(SHORTEST_WAIT_MS, Math.min(latestMs, expiryMs ?? Infinity, dueMs ?? Infinity));
+  }
+
+  /** After a pass that failed; `failures` in a row. */
+  afterOutage(failures: number): number {
+    const waitMs = Math.min(LONGEST_OUTAGE_WAIT_MS, OUTAGE_WAIT_MS * 2 ** Math.min(failures - 1, 10));
+    return waitMs * (1 + SWEEP_JITTER * (2 * this.#random() - 1));
+  }
+
+  #jittered(): number {
+    return this.#options.options.sweepIntervalMs * (1 + SWEEP_JITTER * (2 * this.#random() - 1));
+  }
+
+  async #nextExpiryMs(): Promise<number | null> {
+    const { leases } = this.#options;
+    const remainingMs = this.#bad.size === 0 ? await leases.nextExpiry() : await this.#nextGoodExpiryMs();
+    return remainingMs === null ? null : remainingMs + AFTER_EXPIRY_MS + this.#random() * EXPIRY_JITTER_MS;
+  }
+
+  /** The rows that are backed off would hide the next one. */
+  async #nextGoodExpiryMs(): Promise<number | null> {
+    const listed = await this.#options.leases.listLeases(this.#bad.size + 1);
+    return listed.find((lease) => !this.#bad.has(lease.taskId))?.remainingMs ?? null;
+  }
+
+  #random(): number {
+    return (this.#options.random ?? Math.random)();
+  }
+}
