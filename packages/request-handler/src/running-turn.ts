@@ -79,7 +79,12 @@ export class RunningTurn {
       onCancelRequested: (ageMs) => this.requestCancel(ageMs),
     });
     this.writer = this.createWriter();
-    this.handle = createTurnHandle({ lease: this.lease, writer: this.writer, signal: this.abort.signal, taskId });
+    this.handle = createTurnHandle({
+      lease: this.lease,
+      writer: this.writer,
+      signal: this.abort.signal,
+      taskId,
+    });
     if (opened !== null) this.hold({ epoch: opened.epoch, sentAtMs: opened.sentAtMs, ended: false });
   }
 

@@ -22,7 +22,8 @@ export function createTurnHandle(turn: {
       return lease.remainingMs();
     },
     assertHeld() {
-      if (!lease.isHeld()) throw new ClusterError('LEASE_LOST', `this replica may not act for task ${taskId}`);
+      if (!lease.isHeld())
+        throw new ClusterError('LEASE_LOST', `this replica may not act for task ${taskId}`);
     },
     drained: () => writer.drained(),
   };

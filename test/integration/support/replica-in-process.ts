@@ -86,6 +86,9 @@ export function callContext(user = 'alice', tenant = ''): ServerCallContext {
 }
 
 /** An executor of two functions. */
-export function agent(execute: AgentExecutor['execute'], cancelTask?: AgentExecutor['cancelTask']): AgentExecutor {
+export function agent(
+  execute: AgentExecutor['execute'],
+  cancelTask?: AgentExecutor['cancelTask'],
+): AgentExecutor {
   return { execute, cancelTask: cancelTask ?? (() => Promise.resolve()) };
 }

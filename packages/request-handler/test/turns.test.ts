@@ -1,0 +1,150 @@
+import { afterEach, describe, expect, test } from '@jest/globals';
+import { TaskState, type StreamResponse, type Task } from '@a2a-js/sdk';
+import { UnsupportedOperationError } from '@a2a-js/sdk/errors';
+import { createMemoryDatabase } from '@a2a-cluster/db';
+import { artifactEvent, statusEvent, taskEvent } from '../../../test/integration/support/events.js';
+import {
+  contextOf,
+  executor,
+  request,
+  startReplica,
+  type TestReplica,
+  type TestReplicaOptions,
+} from './support.js';
+
+const replicas: TestReplica[] = [];
+
+async function start(options: TestReplicaOptions): Promise<TestReplica> {
+  const replica = await startReplica(options);
+  replicas.push(replica);
+  return replica;
+}
+
+afterEach(async () => {
+  for (const replica of replicas.splice(0)) await replica.close();
+});
+
+async function collect(source: AsyncGenerator<StreamResponse, void, undefined>): Promise<StreamResponse[]> {
+  const events: StreamResponse[] = [];
+  for await (const event of source) events.push(event);
+  return events;
+}
+
+function cases(events: readonly StreamResponse[]): string[] {
+  return events.map((event) => event.payload?.$case ?? '');
+}
+
+const completing = executor(async (context, bus) => {
+  bus.publish(taskEvent(context));
+  bus.publish(statusEvent(context, TaskState.TASK_STATE_WORKING));
+  bus.publish(artifactEvent(context, 'a', false));
+  await Promise.resolve();
+  bus.publish(artifactEvent(context, 'b', true));
+  bus.publish(statusEvent(context, TaskState.TASK_STATE_COMPLETED, 'done'));
+});
+
+describe('a turn', () => {
+  test('answers a blocking send with the task as it ended', async () => {
+    const { handler } = await start({ executor: completing });
+    const task = (await handler.sendMessage(request('go'), contextOf())) as Task;
+    expect(task.status?.state).toBe(TaskState.TASK_STATE_COMPLETED);
+    expect(task.artifacts[0]?.parts).toHaveLength(2);
+    expect(task.history).toHaveLength(2);
+  });
+
+  test('streams its events in order and leaves no lease', async () => {
+    const database = createMemoryDatabase();
+    const { handler } = await start({ executor: completing, database });
+    const events = await collect(handler.sendMessageStream(request('go'), contextOf()));
+    expect(cases(events)).toEqual([
+      'task',
+      'statusUpdate',
+      'artifactUpdate',
+      'artifactUpdate',
+      'statusUpdate',
+    ]);
+    expect(await database.leases.listLeases(10)).toEqual([]);
+  });
+
+  test('is refused to a second message on every replica, and may be subscribed to', async () => {
+    const database = createMemoryDatabase();
+    let finish = (): void => {};
+    const gate = new Promise<void>((resolve) => (finish = resolve));
+    const slow = executor(async (context, bus) => {
+      bus.publish(taskEvent(context));
+      await gate;
+      bus.publish(statusEvent(context, TaskState.TASK_STATE_COMPLETED));
+    });
+    const a = await start({ executor: slow, database });
+    const b = await start({ executor: slow, database });
+    const task = (await a.handler.sendMessage(request('go', { immediately: true }), contextOf())) as Task;
+    for (const { handler } of [a, b]) {
+      const refused = handler.sendMessage(request('more', { taskId: task.id }), contextOf());
+      await expect(refused).rejects.toBeInstanceOf(UnsupportedOperationError);
+      await expect(refused).rejects.toMatchObject({ metadata: { reason: 'TASK_BUSY' } });
+    }
+    const seen = collect(b.handler.resubscribe({ id: task.id, tenant: '' }, contextOf()));
+    finish();
+    expect(cases(await seen)).toEqual(['task', 'statusUpdate']);
+  });
+
+  test('waits for a holder that lingers on a parked task', async () => {
+    const database = createMemoryDatabase();
+    const asking = executor(async (context, bus) => {
+      bus.publish(taskEvent(context));
+      if (context.task) {
+        bus.publish(statusEvent(context, TaskState.TASK_STATE_COMPLETED));
+        return;
+      }
+      bus.publish(statusEvent(context, TaskState.TASK_STATE_INPUT_REQUIRED, 'which?'));
+      await new Promise((resolve) => setTimeout(resolve, 150));
+    });
+    const a = await start({ executor: asking, database });
+    const b = await start({ executor: asking, database });
+    const parked = (await a.handler.sendMessage(request('go'), contextOf())) as Task;
+    expect(parked.status?.state).toBe(TaskState.TASK_STATE_INPUT_REQUIRED);
+    const events = await collect(
+      b.handler.sendMessageStream(request('this', { taskId: parked.id }), contextOf()),
+    );
+    expect(cases(events)).toEqual(['task', 'statusUpdate']);
+  });
+
+  test('is told of a cancel on another replica and ends the task itself', async () => {
+    const database = createMemoryDatabase();
+    let told = (): void => {};
+    const whenTold = new Promise<void>((resolve) => (told = resolve));
+    const flagged = executor(
+      async (context, bus) => {
+        bus.publish(taskEvent(context));
+        await whenTold;
+        bus.publish(statusEvent(context, TaskState.TASK_STATE_CANCELED, 'by the agent'));
+      },
+      () => {
+        told();
+        return Promise.resolve();
+      },
+    );
+    const a = await start({ executor: flagged, database });
+    const b = await start({ executor: flagged, database });
+    const task = (await a.handler.sendMessage(request('go', { immediately: true }), contextOf())) as Task;
+    const canceled = await b.handler.cancelTask(
+      { id: task.id, tenant: '', metadata: undefined },
+      contextOf(),
+    );
+    expect(canceled.status?.message?.messageId).toBe('m-by the agent');
+  });
+
+  test('ends FAILED when its executor throws, also before anything was published', async () => {
+    const { handler } = await start({
+      executor: executor(() => {
+        throw new Error('no luck');
+      }),
+    });
+    const task = (await handler.sendMessage(request('go'), contextOf())) as Task;
+    expect(task.status?.state).toBe(TaskState.TASK_STATE_FAILED);
+    expect(task.status?.message?.parts[0]?.content).toEqual({
+      $case: 'text',
+      value: 'Agent execution error: no luck',
+    });
+  });
+});
