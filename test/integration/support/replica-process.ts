@@ -32,6 +32,7 @@ export class ReplicaProcess {
   constructor(
     private readonly child: ChildProcess,
     readonly base: string,
+    readonly name: string,
   ) {
     this.client = new A2AClient(base);
     this.exited = once(child, 'exit').then(([code, signal]) => (code as number | null) ?? String(signal));
@@ -107,7 +108,7 @@ export function spawnReplica(options: StartReplica, port: number): ReplicaProces
     },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  return new ReplicaProcess(child, `http://127.0.0.1:${port}`);
+  return new ReplicaProcess(child, `http://127.0.0.1:${port}`, options.name ?? `r${port}`);
 }
 
 /** A port that was free a moment ago. */

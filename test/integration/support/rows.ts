@@ -46,6 +46,15 @@ export class Rows {
     return row && { holder: String(row['holder']), epoch: Number(row['epoch']) };
   }
 
+  async tasks(): Promise<{ readonly taskId: string; readonly state: string; readonly version: number }[]> {
+    const rows = await this.query('SELECT id, state, version FROM tasks ORDER BY id');
+    return rows.map((row) => ({
+      taskId: String(row['id']),
+      state: String(row['state']),
+      version: Number(row['version']),
+    }));
+  }
+
   async count(table: string): Promise<number> {
     const [row] = await this.query(`SELECT count(*) AS n FROM ${table}`);
     return Number(row?.['n']);
