@@ -1,0 +1,88 @@
+import express from 'express';
+import type { Express, Request, RequestHandler } from 'express';
+import { AGENT_CARD_PATH, AgentCard } from '@a2a-js/sdk';
+import type { A2ARequestHandler } from '@a2a-js/sdk/server';
+import {
+  agentCardHandler,
+  jsonRpcHandler,
+  restHandler,
+  type JsonRpcHandlerOptions,
+} from '@a2a-js/sdk/server/express';
+import type { Logger } from '@a2a-cluster/core';
+import { JSON_RPC_PATH, REST_PATH } from './agent/card.js';
+import { aroundCalls } from './around-calls.js';
+import type { Authentication } from './auth.js';
+import { jsonRpcFault, jsonRpcFront } from './front/json-rpc-front.js';
+import { isLegacyVersion } from './front/problem.js';
+import { restFault, restFront, restNoRoute } from './front/rest-front.js';
+import { createRetryAfter } from './front/retry-after.js';
+import { healthRoutes, type Health } from './health.js';
+import { admitToTenant } from './tenants.js';
+
+/** What {@link createApp} puts together. */
+export interface AppOptions {
+  readonly requestHandler: A2ARequestHandler;
+  readonly authentication: Authentication;
+  /** In bytes. */
+  readonly bodyLimit: number;
+  readonly health: () => Health;
+  readonly logger: Logger;
+  /** Runs before both transports; a cluster's own frees a subscriber when its client goes away. */
+  readonly streaming?: RequestHandler;
+  /** Makes the context of a call; default: the SDK's. */
+  readonly contextBuilder?: JsonRpcHandlerOptions['contextBuilder'];
+  /** Seconds for which clients may keep the card; default 3600. */
+  readonly cardMaxAge?: number;
+}
+
+/**
+ * The HTTP server of a replica: the SDK's unmodified handlers for the card, JSON-RPC and REST, each for A2A 1.0 and
+ * 0.3, with the checks before them that they lack. Every error is in A2A's form. Opens nothing and starts nothing.
+ */
+export function createApp(options: AppOptions): Express {
+  const { authentication, logger, bodyLimit } = options;
+  const retryAfter = createRetryAfter();
+  const requestHandler = aroundCalls(options.requestHandler, {
+    admit: admitToTenant,
+    failed: retryAfter.note,
+  });
+  const transport = {
+    requestHandler,
+    userBuilder: authentication.userBuilder,
+    legacyCompat: { enabled: true },
+    ...(options.contextBuilder ? { contextBuilder: options.contextBuilder } : {}),
+  };
+  const streaming = options.streaming ?? passOn;
+
+  const app = express();
+  app.disable('x-powered-by');
+  app.set('query parser', 'simple');
+  app.use(healthRoutes(options.health));
+  app.use(`/${AGENT_CARD_PATH}`, card(options));
+  app.use(authentication.guard);
+  app.use(JSON_RPC_PATH, retryAfter.jsonRpc, jsonRpcFront(bodyLimit), streaming);
+  app.use(JSON_RPC_PATH, jsonRpcHandler(transport), jsonRpcFault(logger));
+  app.use(REST_PATH, retryAfter.rest, restFront(bodyLimit), streaming);
+  app.use(REST_PATH, restHandler(transport));
+  app.use(restNoRoute);
+  app.use(restFault(logger));
+  return app;
+}
+
+/**
+ * The SDK's card handler. It prints the card's inner form as it is, in which security schemes are not A2A's JSON, so
+ * clients of 1.0 get the encoded card; for 0.3 the handler translates the inner form itself.
+ */
+function card(options: AppOptions): RequestHandler {
+  const common = {
+    legacyCompat: { enabled: true },
+    ...(options.cardMaxAge === undefined ? {} : { cache: { maxAge: options.cardMaxAge } }),
+  };
+  const inner = (): Promise<AgentCard> => options.requestHandler.getAgentCard();
+  const encoded = async (): Promise<AgentCard> => AgentCard.toJSON(await inner()) as AgentCard;
+  const legacy = agentCardHandler({ ...common, agentCardProvider: inner });
+  const current = agentCardHandler({ ...common, agentCardProvider: encoded });
+  return (req: Request, res, next) => (isLegacyVersion(req) ? legacy : current)(req, res, next);
+}
+
+const passOn: RequestHandler = (_req, _res, next) => next();

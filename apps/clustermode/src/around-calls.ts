@@ -1,0 +1,52 @@
+import type { A2ARequestHandler, ServerCallContext } from '@a2a-js/sdk/server';
+
+/** What happens around every call of a request handler. */
+export interface CallHooks {
+  /** Gives the parameters the call is made with; what it throws is the call's answer. */
+  admit<Params extends { readonly tenant: string }>(params: Params, context: ServerCallContext): Params;
+  /** Learns of an error before the caller does. */
+  failed(error: unknown, context: ServerCallContext): void;
+}
+
+type Scoped = { readonly tenant: string };
+
+/** The same handler with hooks around all its calls but that for the public card. */
+export function aroundCalls(handler: A2ARequestHandler, hooks: CallHooks): A2ARequestHandler {
+  const call =
+    <Params extends Scoped, Result>(
+      method: (params: Params, context: ServerCallContext) => Promise<Result>,
+    ) =>
+    async (params: Params, context: ServerCallContext): Promise<Result> => {
+      try {
+        return await method.call(handler, hooks.admit(params, context), context);
+      } catch (error) {
+        hooks.failed(error, context);
+        throw error;
+      }
+    };
+  const stream = <Params extends Scoped, Item>(
+    method: (params: Params, context: ServerCallContext) => AsyncGenerator<Item, void, undefined>,
+  ) =>
+    async function* (params: Params, context: ServerCallContext): AsyncGenerator<Item, void, undefined> {
+      try {
+        yield* method.call(handler, hooks.admit(params, context), context);
+      } catch (error) {
+        hooks.failed(error, context);
+        throw error;
+      }
+    };
+  return {
+    getAgentCard: () => handler.getAgentCard(),
+    getAuthenticatedExtendedAgentCard: call(handler.getAuthenticatedExtendedAgentCard),
+    sendMessage: call(handler.sendMessage),
+    sendMessageStream: stream(handler.sendMessageStream),
+    getTask: call(handler.getTask),
+    listTasks: call(handler.listTasks),
+    cancelTask: call(handler.cancelTask),
+    resubscribe: stream(handler.resubscribe),
+    createTaskPushNotificationConfig: call(handler.createTaskPushNotificationConfig),
+    getTaskPushNotificationConfig: call(handler.getTaskPushNotificationConfig),
+    listTaskPushNotificationConfigs: call(handler.listTaskPushNotificationConfigs),
+    deleteTaskPushNotificationConfig: call(handler.deleteTaskPushNotificationConfig),
+  };
+}

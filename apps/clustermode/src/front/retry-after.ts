@@ -1,0 +1,68 @@
+import type { RequestHandler } from 'express';
+import { A2AError } from '@a2a-js/sdk/errors';
+import { STATE_HEADERS_KEY } from '@a2a-js/sdk/server';
+import type { CallHooks } from '../around-calls.js';
+
+/** Reasons of refusals that another replica, or this one later, may not give. */
+const RETRIABLE: ReadonlySet<string | undefined> = new Set([
+  'REPLICA_DRAINING',
+  'TOO_MANY_TURNS',
+  'STORE_UNAVAILABLE',
+]);
+
+/** Seconds to wait where the refusal names no time. */
+const DEFAULT_RETRY_SECONDS = 1;
+
+/** Turns refusals that pass into what load balancers understand. */
+export interface RetryAfter {
+  /** Tells the middleware of an error that a call ended in. */
+  readonly note: CallHooks['failed'];
+  /** Over REST a refusal is 503 with `Retry-After`. */
+  readonly rest: RequestHandler;
+  /** Over JSON-RPC it gets the header alone: the status says nothing about a call. */
+  readonly jsonRpc: RequestHandler;
+}
+
+/**
+ * The SDK's handlers know one answer for every fault of a server. Which refusal it was is read from the metadata of
+ * the error the request handler threw, and not from the answer's body: that of A2A 0.3 does not carry it.
+ */
+export function createRetryAfter(): RetryAfter {
+  /** By the request's headers, which is what a call context and a request have in common. */
+  const seconds = new WeakMap<object, number>();
+
+  const note: CallHooks['failed'] = (error, context) => {
+    const headers = context.state.get(STATE_HEADERS_KEY);
+    const metadata = error instanceof A2AError ? error.metadata : undefined;
+    if (!RETRIABLE.has(metadata?.['reason']) || typeof headers !== 'object' || headers === null) return;
+    seconds.set(headers, Math.ceil(Number(metadata?.['retryAfterMs']) / 1000) || DEFAULT_RETRY_SECONDS);
+  };
+
+  const answer =
+    (isRest: boolean): RequestHandler =>
+    (req, res, next) => {
+      const json = res.json.bind(res);
+      res.json = (body: unknown) => {
+        const wait = seconds.get(req.headers);
+        if (wait === undefined) return json(body);
+        res.setHeader('Retry-After', String(wait));
+        if (!isRest) return json(body);
+        res.status(503);
+        return json(asUnavailable(body));
+      };
+      next();
+    };
+
+  return {
+    note,
+    rest: answer(true),
+    jsonRpc: answer(false),
+  };
+}
+
+/** REST's error body, with the code and the name of 503. */
+function asUnavailable(body: unknown): unknown {
+  const { error } = Object(body) as { readonly error?: unknown };
+  if (typeof error !== 'object' || error === null) return body;
+  return { error: { ...error, code: 503, status: 'UNAVAILABLE' } };
+}

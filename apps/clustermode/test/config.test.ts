@@ -1,0 +1,134 @@
+import { describe, expect, test } from '@jest/globals';
+import { parseAuthTokens } from '../src/auth-tokens.js';
+import { defaultPublicUrl, isLoopback, loadConfig, type Config, type SettingTexts } from '../src/config.js';
+import { settingNames } from '../src/settings.js';
+
+function good(env: SettingTexts, flags: SettingTexts = {}): Config {
+  const result = loadConfig({ env, flags });
+  if (result.problems !== undefined) throw new Error(result.problems.join('\n'));
+  return result.config;
+}
+
+describe('the configuration', () => {
+  test('has defaults for everything', () => {
+    expect(good({})).toMatchObject({
+      databaseUrl: 'file:./.data/cluster.db',
+      host: '127.0.0.1',
+      port: 41241,
+      hints: 'auto',
+      logLevel: 'info',
+      pushAllowPrivate: false,
+      bodyLimit: 1024 * 1024,
+      grants: undefined,
+      leaseTtlMs: undefined,
+    });
+  });
+
+  test('takes an empty variable for one that is not set', () => {
+    expect(good({ PORT: '', AUTH_TOKENS: '', HINTS: '' })).toMatchObject({ port: 41241, grants: undefined });
+  });
+
+  test('lets a flag win over the environment', () => {
+    expect(good({ PORT: '1', LEASE_TTL_MS: 'junk' }, { PORT: '2', LEASE_TTL_MS: '900' })).toMatchObject({
+      port: 2,
+      leaseTtlMs: 900,
+    });
+  });
+
+  test.each([
+    ['65536', 65536],
+    ['512kb', 512 * 1024],
+    ['2MB', 2 * 1024 * 1024],
+  ])('reads the size %s', (text, bytes) => expect(good({ BODY_LIMIT: text }).bodyLimit).toBe(bytes));
+
+  test('cuts the slash off the public address', () => {
+    expect(good({ PUBLIC_URL: 'https://agents.test/a/' }).publicUrl).toBe('https://agents.test/a');
+  });
+
+  test('names every wrong variable at once', () => {
+    const junk = Object.fromEntries(
+      settingNames
+        .filter((name) => !['HOST', 'AGENT_MODULE', 'REPLICA_ID', 'AUTH_TOKENS'].includes(name))
+        .map((name) => [name, 'no such thing']),
+    );
+    const env = { ...junk, REPLICA_ID: 'a b', AUTH_TOKENS: 'nonsense,t=u,t=v' };
+    const { problems = [] } = loadConfig({ env });
+    const named = problems.map((problem) => problem.split(' ')[0]);
+    expect(new Set(named)).toEqual(new Set([...Object.keys(junk), 'REPLICA_ID', 'AUTH_TOKENS']));
+    expect(problems.filter((problem) => problem.startsWith('AUTH_TOKENS'))).toHaveLength(2);
+  });
+
+  test.each([
+    ['PORT', '65536'],
+    ['PORT', '1e3'],
+    ['PORT', '-1'],
+    ['LEASE_TTL_MS', '0'],
+    ['LEASE_TTL_MS', '1.5'],
+    ['LEASE_TTL_MS', '99999999999'],
+    ['PUSH_ALLOW_PRIVATE', 'yes'],
+    ['PUSH_ALLOW_PRIVATE', 'TRUE'],
+    ['HINTS', 'shout'],
+    ['BODY_LIMIT', '0'],
+    ['BODY_LIMIT', '1tb'],
+    ['PUBLIC_URL', 'agents.test'],
+    ['PUBLIC_URL', 'https://agents.test/?a=b'],
+    ['DATABASE_URL', 'redis://localhost'],
+    ['REPLICA_ID', 'x'.repeat(200)],
+    ['MAX_CONCURRENT_TURNS', '0'],
+  ])('refuses %s=%s', (name, value) => {
+    expect(loadConfig({ env: { [name]: value } }).problems?.[0]).toMatch(new RegExp(`^${name} must `));
+  });
+
+  test('says which flag a wrong value came from', () => {
+    const { problems } = loadConfig({ env: {}, flags: { LEASE_TTL_MS: 'x' } });
+    expect(problems).toEqual([
+      'LEASE_TTL_MS (--lease-ttl-ms) must be a whole number from 1 to 2147483647, not "x"',
+    ]);
+  });
+
+  test('prints no secret', () => {
+    const env = { DATABASE_URL: 'redis://u:hunter2@h', AUTH_TOKENS: 'hunter2 =bob,hunter3' };
+    expect(JSON.stringify(loadConfig({ env }))).not.toMatch(/hunter/);
+  });
+});
+
+describe('AUTH_TOKENS', () => {
+  test('parts token, user and tenant at the last = and the last @', () => {
+    expect(parseAuthTokens('abc=alice, dG9r==bob@acme,x=carol@mail.test@acme').grants).toEqual([
+      { token: 'abc', user: 'alice' },
+      { token: 'dG9r=', user: 'bob', tenant: 'acme' },
+      { token: 'x', user: 'carol@mail.test', tenant: 'acme' },
+    ]);
+  });
+
+  test.each([
+    '',
+    'alice',
+    '=alice',
+    'tok=',
+    'tok=@acme',
+    'tok=alice@',
+    'tok=alice ',
+    'tok=alice@acme ',
+    'to ken=alice',
+    'tok=ali\u0000ce',
+    `tok=${'x'.repeat(192)}`,
+    'a=alice,,b=bob',
+    'a=alice,a=bob',
+  ])('refuses %j', (text) => {
+    expect(parseAuthTokens(text).problems).toHaveLength(1);
+  });
+});
+
+describe('addresses', () => {
+  test('are loopback or not', () => {
+    expect(['127.0.0.1', '127.8.9.1', '::1', 'localhost'].every(isLoopback)).toBe(true);
+    expect(['0.0.0.0', '::', '10.0.0.1', '127.0.0.1.evil.test', '128.0.0.1'].some(isLoopback)).toBe(false);
+  });
+
+  test('make the public address', () => {
+    expect(defaultPublicUrl('0.0.0.0', 5)).toBe('http://localhost:5');
+    expect(defaultPublicUrl('::1', 5)).toBe('http://[::1]:5');
+    expect(defaultPublicUrl('10.1.2.3', 5)).toBe('http://10.1.2.3:5');
+  });
+});

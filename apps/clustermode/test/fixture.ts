@@ -1,0 +1,73 @@
+import type { Express } from 'express';
+import { DefaultRequestHandler, InMemoryTaskStore, InMemoryPushNotificationStore } from '@a2a-js/sdk/server';
+import type { A2ARequestHandler } from '@a2a-js/sdk/server';
+import { createSilentLogger } from '@a2a-cluster/core';
+import { agentCardFor } from '../src/agent/card.js';
+import { createDemoAgent } from '../src/agent/demo-agent.js';
+import { createApp } from '../src/app.js';
+import { createAuthentication } from '../src/auth.js';
+import { parseAuthTokens } from '../src/auth-tokens.js';
+
+/** A server of this app over the SDK's own handler, in memory. */
+export interface Fixture {
+  readonly app: Express;
+  readonly handler: A2ARequestHandler;
+  /** How many tasks are stored, whoever they belong to. */
+  storedTasks(): number;
+}
+
+/** Options of {@link createFixture}. */
+export interface FixtureOptions {
+  readonly authTokens?: string;
+  readonly bodyLimit?: number;
+  /** Stands in for methods of the handler. */
+  readonly instead?: Partial<A2ARequestHandler>;
+}
+
+export function createFixture(options: FixtureOptions = {}): Fixture {
+  const { authTokens, bodyLimit = 64 * 1024, instead = {} } = options;
+  const card = agentCardFor({ publicUrl: 'http://localhost:41241', authenticated: authTokens !== undefined });
+  const store = new CountingStore();
+  const inner = new DefaultRequestHandler(
+    card,
+    store,
+    createDemoAgent(),
+    undefined,
+    new InMemoryPushNotificationStore(),
+  );
+  const handler = Object.assign(inner, instead);
+  const grants = authTokens === undefined ? undefined : parseAuthTokens(authTokens).grants;
+  const app = createApp({
+    requestHandler: handler,
+    authentication: createAuthentication(grants),
+    bodyLimit,
+    health: () => ({ ready: false, reasons: ['draining'], replicaId: 'r1-boot' }),
+    logger: createSilentLogger(),
+  });
+  return { app, handler, storedTasks: () => store.saved.size };
+}
+
+class CountingStore extends InMemoryTaskStore {
+  readonly saved = new Set<string>();
+
+  override async save(...args: Parameters<InMemoryTaskStore['save']>): Promise<void> {
+    this.saved.add(args[0].id);
+    await super.save(...args);
+  }
+}
+
+/** The headers of a client of A2A 1.0. */
+export const v1 = { 'A2A-Version': '1.0' };
+
+let ids = 0;
+
+/** The JSON of a message of a user. */
+export function userMessage(text: string, more: object = {}): object {
+  ids += 1;
+  return { messageId: `m-${ids}`, role: 'ROLE_USER', parts: [{ text }], ...more };
+}
+
+/** The JSON of a JSON-RPC request. */
+export function rpc(method: string, params?: unknown): object {
+  return { jsonrpc: '2.0', id: 7, method, ...(params === undefined ? {} : { params }) };
+}
