@@ -60,6 +60,16 @@ export class Rows {
     return Number(row?.['n']);
   }
 
+  /** Whether the database takes a write now: a process stopped inside one holds SQLite's only lock. */
+  async isWritable(): Promise<boolean> {
+    try {
+      await this.raw.run("UPDATE tasks SET version = version WHERE id = ''");
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
   async run(sql: string): Promise<void> {
     await this.query(sql);
   }
