@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { createTestDatabase } from '@a2a-cluster/testing';
 import { createPostgresDatabase } from '../src/postgresql/database.js';
 import type { CommitEvents, CreateTask } from '../src/statements/journal-statements.js';
+import { createFrozenProxy } from './support/frozen-proxy.js';
 import { PostgresBench, statusEvent, workingTask } from './support/postgresql.js';
 
 let bench: PostgresBench;
@@ -49,6 +50,19 @@ describe('a lock held by somebody else', () => {
       candidates: 1,
       swept: [{ taskId: tasks[0].taskId }],
     });
+  });
+
+  test('outlives the lease of a commit that waits for it: the write is refused', async () => {
+    const db = await bench.replica();
+    const task = workingTask({ ttlMs: 400 });
+    await db.journal.createTask(task);
+    const lock = await bench.hold(lockTask(task));
+    const commit = db.journal.commit(writeOf(task));
+    await bench.untilBlocked('requests');
+    for (let left = 1; left > 0;) left = (await db.leases.nextExpiry()) ?? 0;
+    await lock.free();
+    expect(await commit).toEqual({ ok: false });
+    expect(await db.journal.look({ taskId: task.taskId })).toMatchObject({ version: 1 });
   });
 
   test('that goes away within a few lock timeouts delays a commit and fails none', async () => {
@@ -148,6 +162,32 @@ describe('a server that', () => {
       expect(String(error)).not.toContain('s3cret');
     },
   );
+});
+
+describe('a network that falls silent', () => {
+  test('makes a write unknown and a read unreachable within the time limits, and close ends all the same', async () => {
+    const proxy = await createFrozenProxy(bench.server.url);
+    const db = await bench.replica({
+      ...{ url: proxy.url, ttlMs: 1_500, statementTimeoutMs: 500, connectTimeoutMs: 500 },
+    });
+    const task = workingTask();
+    await db.journal.createTask(task);
+    await db.leases.readClock();
+    proxy.freeze();
+    const lease = { taskId: task.taskId, epoch: 1 };
+    const [commit, beat] = await Promise.all(
+      [
+        db.journal.commit(writeOf(task)),
+        db.leases.beat({ holder: task.holder, ttlMs: 1_500, leases: [lease] }),
+      ].map((write) => write.catch((error: unknown) => error)),
+    );
+    expect([commit, beat]).toMatchObject([{ code: 'UNKNOWN_OUTCOME' }, { code: 'UNKNOWN_OUTCOME' }]);
+    await expect(db.log.readTask(task)).rejects.toMatchObject({ code: 'DATABASE_UNREACHABLE' });
+    const hanging = db.ping().catch((error: unknown) => error);
+    await db.close();
+    expect(await hanging).toMatchObject({ code: expect.stringMatching(/UNREACHABLE|CLOSED/) });
+    await proxy.close();
+  });
 });
 
 describe('close', () => {
