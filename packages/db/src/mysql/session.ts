@@ -54,7 +54,7 @@ export async function openSession(options: SessionOptions): Promise<Session> {
   const { target, limits, clock } = options;
   const where = target.socketPath ?? `${target.host}:${target.port}`;
   const socket: { current: net.Socket | null } = { current: null };
-  const cut = (): void => void socket.current?.destroy();
+  const cut = (): void => cutSocket(socket.current);
   const opening = prepare(options, socket);
   // A late success of an attempt that was given up must not leave a connection behind.
   opening.then(undefined, () => {});
@@ -78,7 +78,7 @@ async function prepare(options: SessionOptions, socket: { current: net.Socket | 
   for (const setting of sessionSettings({ isMariaDb, limits: options.limits }))
     await connection.query(setting);
   const maxPacketBytes = await readMaxPacket(connection);
-  const cut = (): void => void socket.current?.destroy();
+  const cut = (): void => cutSocket(socket.current);
   return createSession({ connection, cut, isMariaDb, serverVersion, maxPacketBytes, options });
 }
 
@@ -179,6 +179,11 @@ function createSession(parts: SessionParts): Session {
       }
     },
   };
+}
+
+/** With an error, or the driver would not notice and leave what it had sent without an answer. */
+function cutSocket(socket: net.Socket | null): void {
+  socket?.destroy(new Error('the connection was cut'));
 }
 
 /** Waits for `promise`, at most `limitMs`; then `onLimit` runs and the wait rejects. A later outcome is dropped. */
