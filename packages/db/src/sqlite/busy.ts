@@ -1,4 +1,5 @@
-import { sleep, type Clock } from '@a2a-cluster/core';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Clock } from '@a2a-cluster/core';
 
 /**
  * How long one try may stop the event loop inside SQLite's own busy handler. Long enough that a lock held for an
@@ -32,7 +33,10 @@ export function isPast(deadline: Deadline): boolean {
   return deadline.clock.monotonicMs() >= deadline.atMs;
 }
 
-/** A short random pause between two tries, in which the event loop runs. */
-export function pause(clock: Clock): Promise<void> {
-  return sleep({ clock, delayMs: 1 + Math.random() * 7 });
+/**
+ * A short random pause between two tries, in which the event loop runs. Not by the clock, whose timers let the process
+ * end: a script that waits for nothing but the lock must wait for it.
+ */
+export async function pause(): Promise<void> {
+  await sleep(1 + Math.random() * 7);
 }

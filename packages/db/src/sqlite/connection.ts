@@ -79,7 +79,7 @@ export class SqliteConnection {
       const attempt = this.attempt(call, RETRY_BLOCK_MS);
       if ('value' in attempt) return attempt.value;
       cause = attempt.busy;
-      await pause(this.clock);
+      await pause();
     }
   }
 

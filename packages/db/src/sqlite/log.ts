@@ -12,11 +12,6 @@ const PAGE = `${AFTER} LIMIT ?`;
 const HEADS = `
 SELECT t.id, t.version, t.state, x.holder, x.epoch, ${CANCEL_AGE} AS cancel_age_ms
   FROM json_each(?) w CROSS JOIN tasks t ON t.id = w.value LEFT JOIN task_leases x ON x.task_id = t.id`;
-/** In the order of the cursors, task by task, so that the limit stops the scan. */
-const PAGES = `
-SELECT ${COLUMNS} FROM json_each(?) w
- CROSS JOIN task_events e ON e.task_id = w.value ->> 'taskId' AND e.seq > w.value ->> 'after'
- ORDER BY w.key, e.seq LIMIT ?`;
 
 /** The log's statements on SQLite. Each is one read transaction, so what it gives is of one moment. */
 export function createSqliteLog(lane: SqliteLane): LogStatements {
@@ -27,11 +22,7 @@ export function createSqliteLog(lane: SqliteLane): LogStatements {
     readHeads: (taskIds) => read('readHeads', (session) => session.all(HEADS, idList(taskIds)).map(toHead)),
     readEvents: ({ taskId, after, limit }) =>
       read('readEvents', (session) => session.all(PAGE, taskId, after, limit).map(toEvent)),
-    readEventsOf: ({ cursors, limit }) =>
-      read('readEventsOf', (session) => {
-        const list = JSON.stringify(cursors.map(({ taskId, after }) => ({ taskId, after })));
-        return session.all(PAGES, list, limit).map(toEvent);
-      }),
+    readEventsOf: (pages) => read('readEventsOf', (session) => readPages(session, pages)),
     findMessage: ({ taskId, messageId }) =>
       read('findMessage', (session) => messageRow(session, taskId, messageId)),
   };
@@ -53,6 +44,20 @@ function readTask(
     snapshotVersion,
     events: session.all(AFTER, taskId, snapshotVersion).map(toEvent),
   };
+}
+
+/** Task by task until the limit is full: one join over all cursors would read every payload to sort them. */
+function readPages(
+  session: SqliteSession,
+  pages: Parameters<LogStatements['readEventsOf']>[0],
+): readonly EventRow[] {
+  const rows: EventRow[] = [];
+  for (const { taskId, after } of pages.cursors) {
+    const room = pages.limit - rows.length;
+    if (room <= 0) break;
+    rows.push(...session.all(PAGE, taskId, after, room).map(toEvent));
+  }
+  return rows;
 }
 
 function toEvent(row: SqlRow): EventRow {

@@ -7,7 +7,7 @@ import {
   type Transaction,
 } from '@prisma/driver-adapter-utils';
 import type { Clock } from '@a2a-cluster/core';
-import { BLOCK_MS, isBusyCode, isPast, pause } from './busy.js';
+import { RETRY_BLOCK_MS, isBusyCode, isPast, pause } from './busy.js';
 import { FifoLock } from './fifo-lock.js';
 import type { OpenFile } from './open-file.js';
 
@@ -44,7 +44,7 @@ export class SafeSqlite implements SqlDriverAdapterFactory {
   async connect(): Promise<SqlDriverAdapter> {
     const { file, synchronous, clock, patienceMs } = this.options;
     const factory = new PrismaBetterSqlite3(
-      { url: `file:${file}`, timeout: BLOCK_MS, fileMustExist: true },
+      { url: `file:${file}`, timeout: RETRY_BLOCK_MS, fileMustExist: true },
       { timestampFormat: 'unixepoch-ms' },
     );
     const inner = await factory.connect();
@@ -140,7 +140,7 @@ class SafeAdapter {
         if (!isBusy(error)) throw error;
         if (isPast(deadline)) throw givenUp(error);
       }
-      await pause(clock);
+      await pause();
     }
   }
 }
