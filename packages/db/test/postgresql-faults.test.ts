@@ -105,6 +105,25 @@ describe('a terminated backend', () => {
     expect(await db.journal.commit(writeOf(task))).toEqual({ ok: true, version: 2 });
   });
 
+  test('makes the outcome of saving a push config unknown', async () => {
+    const db = await bench.replica();
+    const row = {
+      taskId: 't',
+      configId: 'c',
+      scope: { tenant: '', owner: 'a' },
+      payload: '{}',
+      wireVersion: '1.0',
+    };
+    await db.pushConfigs.save(row);
+    const lock = await bench.hold('SELECT 1 FROM push_notification_configs FOR UPDATE');
+    const save = db.pushConfigs.save(row).catch((error: unknown) => error);
+    await bench.untilBlocked('requests');
+    await bench.terminate('requests');
+    expect(await save).toMatchObject({ code: 'UNKNOWN_OUTCOME', details: { serverCode: '57P01' } });
+    await lock.free();
+    expect(await db.pushConfigs.save(row)).toBe(true);
+  });
+
   test('of idle connections is noticed by nobody', async () => {
     const db = await bench.replica();
     await Promise.all([
@@ -150,7 +169,8 @@ describe('a server that', () => {
       expect(error).toMatchObject({ code: 'DATABASE_UNREACHABLE' });
       expect(JSON.stringify(error, Object.getOwnPropertyNames(error))).not.toContain('s3cret');
     }
-    await expect(db.tasks.list({ scope: null, limit: 1 })).rejects.toMatchObject({ name: 'ClusterError' });
+    const list = db.tasks.list({ scope: null, limit: 1 });
+    await expect(list).rejects.toMatchObject({ code: 'DATABASE_UNREACHABLE' });
     await db.close();
   });
 
@@ -190,6 +210,38 @@ describe('a network that falls silent', () => {
   });
 });
 
+describe('a pooler that refuses session settings', () => {
+  test('is used without them; the start check refuses what the role does not set, and then warns no more', async () => {
+    const pooler = await createFrozenProxy(bench.server.url, { refuseOptions: true });
+    const name = new URL(bench.server.url).pathname.slice(1);
+    const set = (setting: string): Promise<void> => bench.raw.run(`ALTER DATABASE ${name} SET ${setting}`);
+    const check = async (): Promise<unknown> => {
+      const db = await bench.replica({ url: pooler.url });
+      await Promise.all([db.ping(), db.ping()]);
+      return db.check({ maxEventBytes: 1 }).catch((error: unknown) => error);
+    };
+    await set(`timezone = 'Asia/Tokyo'`);
+    expect(await check()).toMatchObject({
+      code: 'DATABASE_UNSUITABLE',
+      message: expect.stringMatching(/Tokyo/),
+    });
+    await set(`timezone = 'UTC'`);
+    await set(`default_transaction_isolation = 'repeatable read'`);
+    expect(await check()).toMatchObject({
+      code: 'DATABASE_UNSUITABLE',
+      message: expect.stringMatching(/repeatable/),
+    });
+    await set(`default_transaction_isolation = 'read committed'`);
+    const names = ['lock_timeout', 'statement_timeout', 'idle_in_transaction_session_timeout'];
+    expect(await check()).toEqual({
+      warnings: [expect.stringContaining('no limit on the server for lock_timeout')],
+    });
+    for (const limit of names) await set(`${limit} = '5s'`);
+    expect(await check()).toEqual({ warnings: [] });
+    await pooler.close();
+  });
+});
+
 describe('close', () => {
   test('ends all connections, hanging statements included, and can be called again', async () => {
     const db = await bench.replica();
@@ -202,6 +254,7 @@ describe('close', () => {
     expect(await hanging).toMatchObject({ code: 'UNKNOWN_OUTCOME' });
     await expect(db.ping()).rejects.toMatchObject({ code: 'CLOSED' });
     await expect(db.leases.readClock()).rejects.toMatchObject({ code: 'CLOSED' });
+    await expect(db.tasks.list({ scope: null, limit: 1 })).rejects.toMatchObject({ code: 'CLOSED' });
   });
 });
 

@@ -37,10 +37,15 @@ export function isStartupParameterRefused(error: unknown): boolean {
   return sqlStateOf(error) === '08P01' && /startup parameter/i.test(String((error as Error).message));
 }
 
+/** Whether an SQLSTATE says that the session ends, so that the commit may have happened just before. */
+export function endsSession(sqlState: string | undefined): boolean {
+  return sqlState !== undefined && SESSION_ENDS.test(sqlState);
+}
+
 /** Whether the connection can serve another statement: the server answered and did not end the session. */
 export function keepsConnection(error: unknown): boolean {
   const state = sqlStateOf(error);
-  return state !== undefined && !SESSION_ENDS.test(state) && !endsServer(error, state);
+  return state !== undefined && !endsSession(state) && !endsServer(error, state);
 }
 
 /** The fault of a connection that could not be had: nothing was sent. */

@@ -81,13 +81,16 @@ export function createConnections(options: ConnectionsOptions): Connections {
  * come from the role (`ALTER ROLE .. SET`); the start check proves that they do.
  */
 async function connect(pool: pg.Pool, logger: Logger): Promise<pg.PoolClient> {
+  const config: pg.PoolConfig = pool.options;
+  // As this attempt knew it: another one may be refused, and change it, meanwhile.
+  const { options } = config;
   try {
     return await pool.connect();
   } catch (error) {
-    const config: pg.PoolConfig = pool.options;
-    if (!isStartupParameterRefused(error) || config.options === undefined) throw error;
+    if (!isStartupParameterRefused(error) || options === undefined) throw error;
+    if (config.options !== undefined)
+      logger.warn({}, 'the pooler refuses session settings; they must be set on the role');
     delete config.options;
-    logger.warn({}, 'the pooler refuses session settings; they must be set on the role');
     return pool.connect();
   }
 }

@@ -1,9 +1,24 @@
-import { errorText } from '@a2a-cluster/core';
+import { errorText, type ClusterError } from '@a2a-cluster/core';
 import { PrismaClientKnownRequestError } from '@prisma/client/runtime/client';
-import { storeFault, unknownOutcome, unreachable } from '../errors/faults.js';
+import {
+  closedFault,
+  storeFault,
+  unknownOutcome,
+  unreachable,
+  type StatementFault,
+} from '../errors/faults.js';
+import { endsSession } from '../errors/postgresql-faults.js';
 
-/** Codes of "no connection, or it broke": what a write did is not known then. */
-const CONNECTION = new Set(['P1001', 'P1002', 'P1008', 'P1011', 'P1017']);
+/** No connection was to be had: nothing was sent. */
+const NOT_SENT = new Set(['P1000', 'P1001', 'P1002', 'P1003', 'P1010', 'P1011']);
+
+/** The connection broke or fell silent. */
+const LOST = new Set(['P1008', 'P1017']);
+
+/** Deadlock or write conflict: certainly rolled back. */
+const CONFLICT = 'P2034';
+
+const ATTEMPTS = 3;
 
 /** Whether a row with this key was there already, on any of the three databases. */
 export function isTaken(error: unknown): boolean {
@@ -18,18 +33,46 @@ export interface PrismaCall<T> {
   run(): PromiseLike<T>;
 }
 
-/** Runs a query; its errors become the project's. A taken key stays Prisma's error, see {@link isTaken}. */
+/**
+ * Runs one query, not a transaction; deadlocks are retried. Its errors become the project's. A taken key stays
+ * Prisma's error, see {@link isTaken}.
+ */
 export async function guarded<T>(call: PrismaCall<T>): Promise<T> {
-  try {
-    return await call.run();
-  } catch (cause) {
-    if (isTaken(cause)) throw cause;
-    const fault = { statement: call.name, cause, text: lastLineOf(cause) };
-    if (!(cause instanceof PrismaClientKnownRequestError)) throw storeFault(fault);
-    const coded = { ...fault, serverCode: cause.code };
-    if (!CONNECTION.has(cause.code)) throw storeFault(coded);
-    throw call.writes && cause.code !== 'P1001' ? unknownOutcome(coded) : unreachable(coded);
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await call.run();
+    } catch (cause) {
+      if (isTaken(cause)) throw cause;
+      const passing = cause instanceof PrismaClientKnownRequestError && cause.code === CONFLICT;
+      if (!passing || attempt === ATTEMPTS) throw faultOf(call, cause);
+    }
   }
+}
+
+function faultOf(call: Pick<PrismaCall<unknown>, 'name' | 'writes'>, cause: unknown): ClusterError {
+  const fault = { statement: call.name, cause, text: lastLineOf(cause) };
+  if (cause instanceof PrismaClientKnownRequestError) {
+    const driverCode = driverCodeOf(cause);
+    const coded = { ...fault, serverCode: driverCode ?? cause.code };
+    if (NOT_SENT.has(cause.code)) return unreachable(coded);
+    return LOST.has(cause.code) || endsSession(driverCode) ? lost(call, coded) : storeFault(coded);
+  }
+  // Prisma's other errors are its own; what has another name came through from the driver, which has no answer.
+  if (cause instanceof Error && cause.name.startsWith('PrismaClient')) return storeFault(fault);
+  if (/after calling end on the pool|pool is closed|not open/i.test(fault.text))
+    return closedFault(call.name);
+  return lost(call, fault);
+}
+
+function lost(call: Pick<PrismaCall<unknown>, 'writes'>, fault: StatementFault): ClusterError {
+  return call.writes ? unknownOutcome(fault) : unreachable(fault);
+}
+
+/** The server's own code, which Prisma keeps deep inside. */
+function driverCodeOf(error: PrismaClientKnownRequestError): string | undefined {
+  const { meta } = error as { meta?: { driverAdapterError?: { cause?: { originalCode?: unknown } } } };
+  const code = meta?.driverAdapterError?.cause?.originalCode;
+  return code === undefined ? undefined : String(code);
 }
 
 /** Prisma's messages begin with a drawing of the calling code; what happened is in the last line. */

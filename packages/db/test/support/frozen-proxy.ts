@@ -9,8 +9,21 @@ export interface FrozenProxy {
   close(): Promise<void>;
 }
 
-/** Starts a proxy before the server of a URL. */
-export async function createFrozenProxy(url: string): Promise<FrozenProxy> {
+/** The answer of PgBouncer to a start parameter it does not know. */
+function refusal(): Buffer {
+  const fields = ['SFATAL', 'VFATAL', 'C08P01', 'Munsupported startup parameter: options', ''].join('\0');
+  const body = Buffer.from(`${fields}\0`);
+  const head = Buffer.alloc(5);
+  head.write('E');
+  head.writeInt32BE(body.length + 4, 1);
+  return Buffer.concat([head, body]);
+}
+
+/** Starts a proxy before the server of a URL; with `refuseOptions` it refuses session settings as poolers do. */
+export async function createFrozenProxy(
+  url: string,
+  { refuseOptions = false }: { readonly refuseOptions?: boolean } = {},
+): Promise<FrozenProxy> {
   const target = new URL(url);
   const sockets = new Set<Socket>();
   let frozen = false;
@@ -21,7 +34,10 @@ export async function createFrozenProxy(url: string): Promise<FrozenProxy> {
       [upstream, client],
     ] as const) {
       sockets.add(from);
-      from.on('data', (chunk) => void (frozen || to.write(chunk)));
+      from.on('data', (chunk) => {
+        if (refuseOptions && from === client && chunk.includes('\0options\0')) from.end(refusal());
+        else if (!frozen) to.write(chunk);
+      });
       from.on('close', () => {
         sockets.delete(from);
         if (!frozen) to.destroy();
