@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import type { Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import express from 'express';
 import type { AgentCard } from '@a2a-js/sdk';
 import { ServerCallContext, type AgentExecutor } from '@a2a-js/sdk/server';
@@ -35,6 +35,8 @@ export interface InProcessReplica {
   readonly cluster: Cluster;
   readonly client: A2AClient;
   readonly base: string;
+  /** Bytes that open connections hold in this process because their clients do not take them. */
+  pendingBytes(): number;
   close(options?: { readonly drainTimeoutMs?: number }): Promise<void>;
 }
 
@@ -52,11 +54,17 @@ export async function startInProcess(
   await cluster.start();
   const server = serve(cluster);
   await once(server, 'listening');
+  const sockets = new Set<Socket>();
+  server.on('connection', (socket) => {
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+  });
   const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   return {
     cluster,
     base,
     client: new A2AClient(base),
+    pendingBytes: () => [...sockets].reduce((sum, socket) => sum + socket.writableLength, 0),
     async close(close) {
       await cluster.close(close ?? { drainTimeoutMs: 1 });
       server.closeAllConnections();
