@@ -14,8 +14,8 @@ import { Task, TaskState, type TaskStatus } from '@a2a-js/sdk';
 /** A database of one test file. */
 export interface OpenDatabase {
   readonly database: Database;
-  /** Runs SQL behind its back; null: there is no SQL. */
-  readonly sql: ((text: string) => Promise<void>) | null;
+  /** Runs SQL behind its back; rejects where there is none. */
+  sql(text: string): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -23,7 +23,7 @@ export interface OpenDatabase {
 export async function openDatabase(
   provider: 'memory' | 'sqlite' | 'postgresql' | 'mysql',
 ): Promise<OpenDatabase> {
-  if (provider === 'memory') return { database: createMemoryDatabase(), sql: null, close: async () => {} };
+  if (provider === 'memory') return { database: createMemoryDatabase(), sql: noSql, close: async () => {} };
   const made = await createTestDatabase({ provider });
   const database = await createDatabase({ url: made.url, ttlMs: 60_000, poolSize: 2 });
   return {
@@ -38,6 +38,8 @@ export async function openDatabase(
     },
   };
 }
+
+const noSql = (): Promise<void> => Promise.reject(new Error('there is no SQL in memory'));
 
 /** A status of a state. */
 export function status(state: TaskState, timestamp?: string): TaskStatus {

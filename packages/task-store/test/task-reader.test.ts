@@ -9,6 +9,9 @@ import { chunk, emptyTask, openDatabase, seed, status, update, type OpenDatabase
 const scope = { tenant: 'north', owner: 'alice' };
 const working = status(TaskState.TASK_STATE_WORKING, '2026-01-01T00:00:00.000Z');
 
+/** What a task of four more events says. */
+const log = (id: string) => [update(id, working), chunk(id, 'a'), chunk(id, 'b\u0000€'), chunk(id, 'c')];
+
 const fault = async (work: () => unknown): Promise<unknown> => {
   try {
     return await work();
@@ -27,8 +30,6 @@ describe.each(['memory' as const, ...availableProviders()])('the task reader on 
   });
 
   afterAll(() => open.close());
-
-  const log = (id: string) => [update(id, working), chunk(id, 'a'), chunk(id, 'b\u0000€'), chunk(id, 'c')];
 
   test.each([[[]], [[1]], [[3]], [[1, 4]], [[5]]])(
     'gives the task as the projection has it, with snapshots at %j',
@@ -109,26 +110,43 @@ describe.each(['memory' as const, ...availableProviders()])('the task reader on 
       ['l2', 1],
     ]);
   });
-
-  test('says null for a past whose events have been purged, and still reads the present', async () => {
-    if (open.sql === null) return;
-    await seed(open.database, { scope, first: emptyTask('purged'), more: log('purged'), snapshotsAt: [4] });
-    await open.sql(`DELETE FROM task_events WHERE task_id = 'purged' AND seq <= 2`);
-    expect(await reader.readTaskAt({ taskId: 'purged', seq: 3 })).toBeNull();
-    expect((await reader.read({ taskId: 'purged' }))?.version).toBe(5);
-  });
-
-  test('says ROW_CORRUPT with the task id where a row is unreadable or missing', async () => {
-    if (open.sql === null) return;
-    await seed(open.database, { scope, first: emptyTask('torn'), more: log('torn') });
-    await open.sql(`UPDATE task_events SET payload = '{"task":' WHERE task_id = 'torn' AND seq = 4`);
-    const torn = await fault(() => reader.read({ taskId: 'torn' }));
-    expect(isClusterError(torn, 'ROW_CORRUPT')).toBe(true);
-    expect(torn).toMatchObject({ details: { taskId: 'torn', seq: 4 } });
-    await open.sql(`DELETE FROM task_events WHERE task_id = 'torn' AND seq = 4`);
-    expect(await fault(() => reader.read({ taskId: 'torn' }))).toMatchObject({ details: { taskId: 'torn' } });
-  });
 });
+
+describe.each(availableProviders())(
+  'the task reader, with rows changed behind its back, on %s',
+  (provider) => {
+    let open: OpenDatabase;
+    let reader: TaskReader;
+
+    beforeAll(async () => {
+      open = await openDatabase(provider);
+      reader = createTaskReader({ database: open.database });
+    });
+
+    afterAll(() => open.close());
+
+    const sql = (text: string): Promise<void> => open.sql(text);
+
+    test('says null for a past whose events have been purged, and still reads the present', async () => {
+      await seed(open.database, { scope, first: emptyTask('purged'), more: log('purged'), snapshotsAt: [4] });
+      await sql(`DELETE FROM task_events WHERE task_id = 'purged' AND seq <= 2`);
+      expect(await reader.readTaskAt({ taskId: 'purged', seq: 3 })).toBeNull();
+      expect((await reader.read({ taskId: 'purged' }))?.version).toBe(5);
+    });
+
+    test('says ROW_CORRUPT with the task id where a row is unreadable or missing', async () => {
+      await seed(open.database, { scope, first: emptyTask('torn'), more: log('torn') });
+      await sql(`UPDATE task_events SET payload = '{"task":' WHERE task_id = 'torn' AND seq = 4`);
+      const torn = await fault(() => reader.read({ taskId: 'torn' }));
+      expect(isClusterError(torn, 'ROW_CORRUPT')).toBe(true);
+      expect(torn).toMatchObject({ details: { taskId: 'torn', seq: 4 } });
+      await sql(`DELETE FROM task_events WHERE task_id = 'torn' AND seq = 4`);
+      expect(await fault(() => reader.read({ taskId: 'torn' }))).toMatchObject({
+        details: { taskId: 'torn' },
+      });
+    });
+  },
+);
 
 describe('the fold of stored rows', () => {
   const database = { log: null, tasks: null } as unknown as Parameters<
