@@ -1,4 +1,4 @@
-import type { Express } from 'express';
+import express, { type Express } from 'express';
 import { DefaultRequestHandler, InMemoryTaskStore, InMemoryPushNotificationStore } from '@a2a-js/sdk/server';
 import type { A2ARequestHandler } from '@a2a-js/sdk/server';
 import { createSilentLogger } from '@a2a-cluster/core';
@@ -44,7 +44,17 @@ export function createFixture(options: FixtureOptions = {}): Fixture {
     health: () => ({ ready: false, reasons: ['draining'], replicaId: 'r1-boot' }),
     logger: createSilentLogger(),
   });
-  return { app, handler, storedTasks: () => store.saved.size };
+  return { app: closing(app), handler, storedTasks: () => store.saved.size };
+}
+
+/** Keeps no connection open after an answer, so that the test's process ends when the tests do. */
+function closing(app: Express): Express {
+  const outer = express();
+  outer.use((_req, res, next) => {
+    res.set('Connection', 'close');
+    next();
+  });
+  return outer.use(app);
 }
 
 class CountingStore extends InMemoryTaskStore {

@@ -41,12 +41,12 @@ export const malformed: ProblemKind = kind({
   reason: 'INVALID_PARAMS',
 });
 /** The body is no JSON by its content type, charset or encoding. */
-export const wrongContentType: ProblemKind = kind(
-  400,
-  -32005,
-  'INVALID_ARGUMENT',
-  'CONTENT_TYPE_NOT_SUPPORTED',
-);
+export const wrongContentType: ProblemKind = kind({
+  httpStatus: 400,
+  rpcCode: -32005,
+  status: 'INVALID_ARGUMENT',
+  reason: 'CONTENT_TYPE_NOT_SUPPORTED',
+});
 /** The body is over the limit. */
 export const bodyTooLarge: ProblemKind = kind({
   httpStatus: 413,

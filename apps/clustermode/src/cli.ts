@@ -1,0 +1,160 @@
+import { Command, InvalidArgumentError, Option } from 'commander';
+import { leases, releaseLease, replicas, tasks } from './commands/database.js';
+import { crash, exercise } from './commands/scenarios.js';
+import { serve } from './commands/serve.js';
+import { up } from './commands/up.js';
+import { loadConfig, processEnvironment, type Config, type SettingTexts } from './config.js';
+import { EXIT_CONFIG } from './exit-code.js';
+import { flagOf, settingNames, settings, type SettingName } from './settings.js';
+
+/** Takes the exit code of the command that ran. */
+export type OnExitCode = (code: number) => void;
+
+/** The library's own default, which the replicas run with when nobody sets another. */
+const DEFAULT_TTL_MS = 15_000;
+
+type Options = Readonly<Record<string, unknown>>;
+
+/** The command line: every command, its flags and its help. Parsing it runs the command. */
+export function createProgram(onExitCode: OnExitCode): Command {
+  const program = new Command('clustermode')
+    .description('An A2A server that runs as several replicas over one database.')
+    .showHelpAfterError();
+  const parts: Parts = { program, onExitCode };
+  addServe(parts);
+  addUp(parts);
+  addScenarios(parts);
+  addDatabaseCommands(parts);
+  return program;
+}
+
+interface Parts {
+  readonly program: Command;
+  readonly onExitCode: OnExitCode;
+}
+
+function addServe({ program, onExitCode }: Parts): void {
+  withSettings(program.command('serve').description('run one replica'))
+    .option('--migrate', 'deploy missing migrations first', false)
+    .action(async (options: Options) => {
+      const migrate = options['migrate'] === true;
+      onExitCode(await withConfig(options, (config) => serve({ config, migrate })));
+    });
+}
+
+function addUp({ program, onExitCode }: Parts): void {
+  const command = program.command('up').description('run several replicas as processes on one database');
+  withSettings(command, ['PORT'])
+    .option('--replicas <n>', 'how many', wholeNumber(1, 100), 3)
+    .option('--base-port <port>', 'port of the first; the others follow', wholeNumber(1, 65_435), 41_241)
+    .option('--migrate', 'deploy missing migrations first', false)
+    .action(async (options: Options) => {
+      const plan = {
+        flags: flagsOf(options),
+        migrate: options['migrate'] === true,
+        replicas: options['replicas'] as number,
+        basePort: options['basePort'] as number,
+      };
+      onExitCode(await withConfig(options, (config) => up({ ...plan, config })));
+    });
+}
+
+function addScenarios({ program, onExitCode }: Parts): void {
+  const ports = new Option('--ports <list>', 'ports of running replicas, comma separated')
+    .argParser(portList)
+    .default([41_241, 41_242, 41_243], '41241,41242,41243');
+  const add = (name: string, description: string): Command =>
+    program
+      .command(name)
+      .description(description)
+      .addOption(ports)
+      .option('--host <host>', 'where they listen', '127.0.0.1')
+      .option('--token <token>', 'a Bearer token, where they want one')
+      .option('--json', 'print one JSON object', false);
+  const read = (options: Options): Parameters<typeof exercise>[0] => ({
+    urls: (options['ports'] as number[]).map((port) => `http://${String(options['host'])}:${port}`),
+    json: options['json'] === true,
+    token: options['token'] as string | undefined,
+  });
+  add('exercise', 'start on one replica, watch on another, cancel on a third, follow up').action(
+    async (options: Options) => onExitCode(await exercise(read(options))),
+  );
+  const ttl = settings.LEASE_TTL_MS;
+  add('crash', 'kill -9 the replica that holds a task, on this machine, and watch the others')
+    .option(`${flagOf('LEASE_TTL_MS')} <value>`, `the TTL they run with (default: ${ttl.unset})`)
+    .action(async (options: Options) => {
+      const run = (config: Config): Promise<number> =>
+        crash({ ...read(options), ttlMs: config.leaseTtlMs ?? DEFAULT_TTL_MS });
+      onExitCode(await withConfig(options, run));
+    });
+}
+
+function addDatabaseCommands({ program, onExitCode }: Parts): void {
+  const add = (on: Command, name: string): Command =>
+    on
+      .command(name)
+      .option(`${flagOf('DATABASE_URL')} <value>`, settings.DATABASE_URL.help)
+      .option('--json', 'print JSON', false);
+  const run = (work: typeof leases) => async (options: Options) => {
+    const rest = { json: options['json'] === true, limit: options['limit'] as number };
+    onExitCode(await withConfig(options, (config) => work({ ...rest, config })));
+  };
+  const list = (name: string, description: string): Command =>
+    add(program, name)
+      .description(description)
+      .option('--limit <n>', 'most rows', wholeNumber(1, 100_000), 100);
+  const leasesCommand = list('leases', 'turns that run now, and those whose replica is gone').action(
+    run(leases),
+  );
+  list('tasks', 'tasks of every owner, the latest first').action(run(tasks));
+  list('replicas', 'replicas that hold leases').action(run(replicas));
+  add(leasesCommand, 'release <taskId>')
+    .description('expire a lease now and give the sweeper’s verdict on it')
+    .action(async (taskId: string, _own: Options, command: Command) => {
+      const options = command.optsWithGlobals<Options>();
+      const json = options['json'] === true;
+      onExitCode(await withConfig(options, (config) => releaseLease({ config, json, taskId })));
+    });
+}
+
+function withSettings(command: Command, without: readonly SettingName[] = []): Command {
+  for (const name of settingNames) {
+    if (without.includes(name)) continue;
+    const { help, unset } = settings[name];
+    command.option(`${flagOf(name)} <value>`, `${name}: ${help} (default: ${unset})`);
+  }
+  return command;
+}
+
+/** The settings among the options of a command line, by the names of their variables. */
+function flagsOf(options: Options): SettingTexts {
+  const texts: Record<string, string> = {};
+  for (const name of settingNames) {
+    const key = name.toLowerCase().replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+    const value = options[key];
+    if (typeof value === 'string') texts[name] = value;
+  }
+  return texts;
+}
+
+async function withConfig(options: Options, work: (config: Config) => Promise<number>): Promise<number> {
+  const result = loadConfig({ env: processEnvironment(), flags: flagsOf(options) });
+  return result.problems === undefined ? work(result.config) : refuse(result.problems);
+}
+
+function refuse(problems: readonly string[]): number {
+  process.stderr.write(['clustermode cannot run with this configuration:', ...problems].join('\n  ') + '\n');
+  return EXIT_CONFIG;
+}
+
+function wholeNumber(least: number, most: number): (text: string) => number {
+  return (text) => {
+    const value = Number(text);
+    if (/^\d+$/.test(text) && value >= least && value <= most) return value;
+    throw new InvalidArgumentError(`It must be a whole number from ${least} to ${most}.`);
+  };
+}
+
+function portList(text: string): number[] {
+  return text.split(',').map((word) => wholeNumber(1, 65_535)(word.trim()));
+}

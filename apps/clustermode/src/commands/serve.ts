@@ -1,0 +1,93 @@
+import { ClusterError, errorText, type Logger } from '@a2a-cluster/core';
+import type { Cluster } from '@a2a-cluster/cluster';
+import { deployMigrations } from '@a2a-cluster/db';
+import { loadAgent } from '../agent/agent-module.js';
+import { createApp } from '../app.js';
+import { createAuthentication } from '../auth.js';
+import { composeCluster } from '../compose.js';
+import { isLoopback, processEnvironment, type Config } from '../config.js';
+import { EXIT_OK } from '../exit-code.js';
+import { listen, type HttpServer } from '../http-server.js';
+import { captureConsole, createLog } from '../log.js';
+import { watchStopSignals } from '../stop-signals.js';
+
+/** What `serve` is told. */
+export interface ServeOptions {
+  readonly config: Config;
+  /** Deploy missing migrations first. */
+  readonly migrate: boolean;
+}
+
+/**
+ * Runs one replica until it is told to stop, then drains it; the exit code. While it drains the listener stays open:
+ * reads and subscriptions are answered, new turns are refused. A second signal ends the process at once.
+ * @throws ClusterError with a message for people when it cannot start; nothing is left half started.
+ */
+export async function serve({ config, migrate }: ServeOptions): Promise<number> {
+  const log = createLog({ level: config.logLevel });
+  captureConsole(log);
+  process.on('unhandledRejection', (err) =>
+    log.error({ err }, 'a promise was rejected and nobody caught it'),
+  );
+  const signals = watchStopSignals((code) => process.exit(code));
+  warnAbout(config, log);
+  const server = await listen({ host: config.host, port: config.port });
+  try {
+    if (migrate) await migrateFirst(config, log);
+    const agent = await loadAgent(config.agentModule);
+    const cluster = await composeCluster({ config, agent, logger: log, port: server.port });
+    await run({ cluster, server, config, log });
+    log.info({ host: config.host, port: server.port, replicaId: cluster.status().replicaId }, 'listening');
+    log.info({ reason: await signals.stop }, 'stopping');
+    await cluster.close();
+  } finally {
+    await server.close();
+  }
+  log.info({}, 'stopped');
+  return EXIT_OK;
+}
+
+interface Running {
+  readonly cluster: Cluster;
+  readonly server: HttpServer;
+  readonly config: Config;
+  readonly log: Logger;
+}
+
+async function run({ cluster, server, config, log }: Running): Promise<void> {
+  server.serve(
+    createApp({
+      requestHandler: cluster.requestHandler,
+      authentication: createAuthentication(config.grants),
+      bodyLimit: config.bodyLimit,
+      health: () => ({ ...cluster.status() }),
+      logger: log,
+      streaming: cluster.streaming(),
+    }),
+  );
+  try {
+    await cluster.start();
+  } catch (cause) {
+    await cluster.close();
+    throw cause instanceof ClusterError ? cause : new ClusterError('BUG', errorText(cause), { cause });
+  }
+}
+
+/** Deploys what is missing, with the environment of this process: the command may need its proxy and its engine. */
+export async function migrateFirst(config: Config, log: Logger): Promise<void> {
+  const { applied } = await deployMigrations({
+    databaseUrl: config.databaseUrl,
+    environment: processEnvironment(),
+  });
+  log.info({ applied }, applied.length === 0 ? 'the schema is up to date' : 'migrations were applied');
+}
+
+function warnAbout(config: Config, log: Logger): void {
+  if (config.grants === undefined && !isLoopback(config.host)) {
+    log.warn({ host: config.host }, 'AUTH_TOKENS is not set: whoever reaches this address may do everything');
+  }
+  if (config.grpcPort !== undefined) log.warn({}, 'GRPC_PORT is set, but this build has no gRPC server');
+  if (config.eventRetentionMs !== undefined) {
+    log.warn({}, 'EVENT_RETENTION_MS is set, but this build keeps events for ever');
+  }
+}

@@ -1,0 +1,58 @@
+// The root commands: each does the set-up that is missing, then its work.
+//   node scripts/run.mjs demo|test|build|lint|typecheck [arguments]
+import path from 'node:path';
+import { prepare, root, run, say, turbo } from './workspace.mjs';
+
+const node = process.execPath;
+const bin = (file) => path.join(root, 'node_modules', file);
+const shown = { stdout: 'inherit' };
+
+async function demo(args) {
+  await prepare();
+  return run(node, ['scripts/demo.mjs', ...args], shown);
+}
+
+async function test(args) {
+  await prepare();
+  const jest = [
+    '--experimental-vm-modules',
+    '--disable-warning=ExperimentalWarning',
+    bin('jest/bin/jest.js'),
+  ];
+  return run(node, [...jest, ...args], shown);
+}
+
+async function build() {
+  await prepare();
+  say('Built.');
+  return 0;
+}
+
+async function typecheck() {
+  await prepare();
+  await turbo('typecheck');
+  return 0;
+}
+
+/** Every check runs, whatever the ones before it said. */
+async function lint() {
+  await prepare({ withBuild: false });
+  const checks = [
+    ['eslint', [bin('eslint/bin/eslint.js'), '.']],
+    ['prettier', [bin('prettier/bin/prettier.cjs'), '--check', '--log-level', 'warn', '.']],
+    ['layers', ['scripts/check-layers.mjs']],
+    ['schemas', ['scripts/schemas.mjs', '--check']],
+  ];
+  const failed = [];
+  for (const [name, args] of checks) if ((await run(node, args, shown)) !== 0) failed.push(name);
+  say(failed.length === 0 ? 'Lint: nothing to complain about.' : `Lint failed: ${failed.join(', ')}`);
+  return failed.length === 0 ? 0 : 1;
+}
+
+const commands = { demo, test, build, lint, typecheck };
+const [name = '', ...args] = process.argv.slice(2);
+if (!Object.hasOwn(commands, name)) {
+  say(`usage: node scripts/run.mjs ${Object.keys(commands).join('|')}`);
+  process.exit(1);
+}
+process.exitCode = await commands[name](args);
