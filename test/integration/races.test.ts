@@ -32,6 +32,7 @@ describe.each(availableProviders())(
     let raw: RawConnection;
     let runner: InProcessReplica;
     let other: InProcessReplica;
+    let expired = Promise.resolve();
     const finishers = new Map<string, () => void>();
 
     beforeAll(async () => {
@@ -80,7 +81,7 @@ describe.each(availableProviders())(
       );
       const completed = after(5).then(() => finishers.get(id)?.());
       const swept = after(2).then(async () => {
-        if (round % 2 === 0) await raw.run(expire[provider](id));
+        if (round % 2 === 0) await (expired = expired.then(() => raw.run(expire[provider](id))));
       });
       const [answer] = await Promise.all([cancelled, completed, swept]);
       finishers.delete(id);

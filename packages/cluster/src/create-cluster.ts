@@ -91,6 +91,7 @@ export async function createCluster(options: ClusterOptions): Promise<Cluster> {
   try {
     const { warnings } = await database.check({ maxEventBytes: handler.maxEventBytes });
     for (const warning of warnings) logger.warn({}, warning);
+    await warmUp(database);
     const clock = options.clock ?? createSystemClock();
     const holder = `${options.replicaId ?? hostname()}-${randomUUID().slice(0, 8)}`;
     if (!isStorableKey(holder))
@@ -100,6 +101,16 @@ export async function createCluster(options: ClusterOptions): Promise<Cluster> {
     if (options.database === undefined) await database.close();
     throw error;
   }
+}
+
+/**
+ * The query compiler behind lists and push configs compiles itself at its first query and blocks the process
+ * meanwhile, on a busy machine for longer than a heartbeat: better before the first turn than during it.
+ */
+async function warmUp(database: Database): Promise<void> {
+  const nobody = { tenant: '', owner: '' };
+  await database.pushConfigs.load({ taskId: 'warm-up', scope: nobody });
+  await database.tasks.list({ scope: nobody, limit: 1 });
 }
 
 function checkParts(options: ClusterOptions): void {
@@ -171,7 +182,12 @@ class Replica implements Cluster {
     const reader = createTaskReader({ database });
     const ownerResolver = options.ownerResolver ?? resolveUserScope;
     const pushConfigs = options.agentCard.capabilities?.pushNotifications
-      ? createPushConfigStore({ database, ownerResolver, allowPrivate: options.push?.allowPrivate ?? false })
+      ? createPushConfigStore({
+          database,
+          ownerResolver,
+          allowPrivate: options.push?.allowPrivate ?? false,
+          logger,
+        })
       : null;
     const sender = options.push?.sender;
     this.push =
