@@ -35,7 +35,13 @@ export function createJournal(options: JournalOptions): Journal {
   };
   const sweepOne = async (taskId: string): Promise<void> => {
     const statusTimestamp = options.clock.wallIso();
-    await sweep(context, { limit: 1, sweeper: options.holder, statusTimestamp, text: FAILURE_TEXT.replica_lost, taskId });
+    await sweep(context, {
+      limit: 1,
+      sweeper: options.holder,
+      statusTimestamp,
+      text: FAILURE_TEXT.replica_lost,
+      taskId,
+    });
   };
   return {
     create: (request) => createTask(context, request),

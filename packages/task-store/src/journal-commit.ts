@@ -115,7 +115,8 @@ class CommitWriter {
   private async adopt(): Promise<CommitRefusal | 'again'> {
     const { authority } = this.request;
     const read = await attempt(
-      () => this.context.log.readEvents({ taskId: authority.taskId, after: this.expectedVersion, limit: 100 }),
+      () =>
+        this.context.log.readEvents({ taskId: authority.taskId, after: this.expectedVersion, limit: 100 }),
       authority.lost,
     );
     if (read.kind === 'lost') return 'lease_lost';
@@ -158,6 +159,7 @@ export function judgeRefusal(
 ): Judgement {
   if (look === null) return 'gone';
   if (isTerminalName(look.state)) return 'terminal';
-  if (look.lease === null || look.lease.holder !== writer.holder || look.lease.epoch !== writer.epoch) return 'lease_lost';
+  if (look.lease === null || look.lease.holder !== writer.holder || look.lease.epoch !== writer.epoch)
+    return 'lease_lost';
   return look.version === writer.expectedVersion ? 'retry' : 'conflict';
 }

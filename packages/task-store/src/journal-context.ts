@@ -39,7 +39,10 @@ export async function attempt<T>(run: () => Promise<T>, lost?: AbortSignal): Pro
   if (lost?.aborted) return { kind: 'lost' };
   const answer = run().then(
     (value): Attempt<T> => ({ kind: 'answer', value }),
-    (cause: unknown): Attempt<T> => ({ kind: isClusterError(cause, 'UNKNOWN_OUTCOME') ? 'unknown' : 'fault', cause }),
+    (cause: unknown): Attempt<T> => ({
+      kind: isClusterError(cause, 'UNKNOWN_OUTCOME') ? 'unknown' : 'fault',
+      cause,
+    }),
   );
   return lost ? raceSignal(answer, lost) : answer;
 }

@@ -13,9 +13,13 @@ export async function createTask(context: JournalContext, request: CreateRequest
     const sentAtMs = context.clock.monotonicMs();
     const sent = await attempt(() => context.statements.createTask(statement), lost);
     if (sent.kind === 'lost') return { ok: false, refusal: 'lease_lost' };
-    if (sent.kind === 'answer' && sent.value.ok) return announce(context, request, uncertainSinceMs ?? sentAtMs);
+    if (sent.kind === 'answer' && sent.value.ok)
+      return announce(context, request, uncertainSinceMs ?? sentAtMs);
     if (sent.kind === 'answer') {
-      const own = await attempt(() => foundOwn(context, { taskId: request.taskId, seq: 1, events: request.events }), lost);
+      const own = await attempt(
+        () => foundOwn(context, { taskId: request.taskId, seq: 1, events: request.events }),
+        lost,
+      );
       if (own.kind === 'answer') {
         if (own.value) return announce(context, request, uncertainSinceMs ?? sentAtMs);
         return { ok: false, refusal: 'conflict' };
@@ -38,7 +42,12 @@ function announce(context: JournalContext, request: CreateRequest, sentAtMs: num
     taskId,
     scope,
     rows: rowsOf({ taskId, firstSeq: 1, events, holder, epoch: FIRST_EPOCH }),
-    head: { taskId, version, state, lease: terminal ? null : { holder, epoch: FIRST_EPOCH, cancelAgeMs: null } },
+    head: {
+      taskId,
+      version,
+      state,
+      lease: terminal ? null : { holder, epoch: FIRST_EPOCH, cancelAgeMs: null },
+    },
   });
   return { ok: true, version, sentAtMs };
 }

@@ -12,11 +12,16 @@ const MOST_SWEEPS = 3;
 export type SweepOne = (taskId: string) => Promise<void>;
 
 /** Takes the lease for a follow-up: see `Journal.openTurn`. */
-export async function openTurn(context: JournalContext, request: OpenRequest, sweepOne: SweepOne): Promise<OpenResult> {
+export async function openTurn(
+  context: JournalContext,
+  request: OpenRequest,
+  sweepOne: SweepOne,
+): Promise<OpenResult> {
   for (let sweeps = 0; ; sweeps++) {
     const opened = await openOnce(context, request);
     if (opened.ok || opened.refusal !== 'abandoned') return opened;
-    if (!request.takeOver || sweeps === MOST_SWEEPS) return { ok: false, refusal: 'busy', epoch: opened.epoch };
+    if (!request.takeOver || sweeps === MOST_SWEEPS)
+      return { ok: false, refusal: 'busy', epoch: opened.epoch };
     await sweepOne(request.taskId);
   }
 }
@@ -38,7 +43,11 @@ async function openOnce(context: JournalContext, request: OpenRequest): Promise<
 }
 
 /** The epoch of our own opening, also when a second attempt finds the first one's row; else null. */
-async function ownOpening(context: JournalContext, request: OpenRequest, outcome: OpenOutcome): Promise<number | null> {
+async function ownOpening(
+  context: JournalContext,
+  request: OpenRequest,
+  outcome: OpenOutcome,
+): Promise<number | null> {
   if (outcome.ok) return outcome.epoch;
   if (outcome.refusal !== 'duplicate') return null;
   const own = { taskId: request.taskId, seq: outcome.seq, events: [request.event] };
@@ -57,7 +66,12 @@ function announce(
     scope,
     rows: rowsOf({ taskId, firstSeq: epoch, events: [event], holder, epoch }),
     // The statement does not say which of the two interrupted states it was: nobody ends a stream by this head.
-    head: { taskId, version: epoch, state: 'TASK_STATE_INPUT_REQUIRED', lease: { holder, epoch, cancelAgeMs: null } },
+    head: {
+      taskId,
+      version: epoch,
+      state: 'TASK_STATE_INPUT_REQUIRED',
+      lease: { holder, epoch, cancelAgeMs: null },
+    },
   });
   return { ok: true, epoch, sentAtMs };
 }

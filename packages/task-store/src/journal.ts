@@ -60,7 +60,11 @@ export interface CommitRequest extends TaskMove {
 
 /** Outcome of {@link Journal.commit}. */
 export type CommitResult =
-  | { readonly ok: true; readonly version: number; /** Message rows found before ours (protocol 3.7, `conflict`). */ readonly adopted: readonly EventRow[] }
+  | {
+      readonly ok: true;
+      readonly version: number;
+      /** Message rows found before ours (protocol 3.7, `conflict`). */ readonly adopted: readonly EventRow[];
+    }
   | { readonly ok: false; readonly refusal: CommitRefusal };
 
 /** Outcome of {@link Journal.cancel}. */
@@ -70,7 +74,9 @@ export type CancelResult = { readonly ok: true; readonly version: number } | { r
 export type OpenRequest = OpenTurn;
 
 /** Outcome of {@link Journal.openTurn}: as the statement's, and when the lease's trust starts. */
-export type OpenResult = (OpenOutcome & { readonly ok: false }) | { readonly ok: true; readonly epoch: number; readonly sentAtMs: number };
+export type OpenResult =
+  | (OpenOutcome & { readonly ok: false })
+  | { readonly ok: true; readonly epoch: number; readonly sentAtMs: number };
 
 /**
  * The one place that changes a task (protocol 3). A refusal is a value and has written nothing; what was written is
