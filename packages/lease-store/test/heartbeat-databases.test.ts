@@ -12,11 +12,12 @@ import { createHeartbeat, resolveLeaseOptions, type Heartbeat, type LostCause } 
 import { createTask, HOLDER, takeOver } from './harness.js';
 
 const clock = createSystemClock();
+/** Short enough to wait for ten of them, long enough for a machine that does other things as well. */
 const options = resolveLeaseOptions({
-  ttlMs: 2_000,
-  marginMs: 300,
-  heartbeatMs: 400,
-  renewalTimeoutMs: 600,
+  ttlMs: 3_000,
+  marginMs: 500,
+  heartbeatMs: 500,
+  renewalTimeoutMs: 700,
   sweepIntervalMs: 500,
 });
 
@@ -87,7 +88,8 @@ async function outlive(provider: TestProvider): Promise<void> {
 
 describe('a heartbeat', () => {
   test('keeps leases for ten times their TTL on every database, and lets go of them when told', async () => {
-    await Promise.all(availableProviders().map(outlive));
+    const outcomes = await Promise.allSettled(availableProviders().map(outlive));
+    for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
   });
 
   test.each(availableProviders())(
@@ -113,11 +115,11 @@ describe.each(availableProviders().filter((provider) => provider !== 'sqlite'))(
         const locked = await scene.acquire('locked');
         const other = await scene.acquire('other');
         await raw.run(`BEGIN; SELECT * FROM task_leases WHERE task_id = 'locked' FOR UPDATE;`);
-        await sleep({ clock, delayMs: 1_000 });
-        expect(await scene.remainingMs('other')).toBeGreaterThan(1_300);
-        expect(await scene.remainingMs('locked')).toBeLessThan(1_300);
+        await sleep({ clock, delayMs: 1_500 });
+        const apart = ((await scene.remainingMs('other')) ?? 0) - ((await scene.remainingMs('locked')) ?? 0);
+        expect(apart).toBeGreaterThan(400);
         await raw.run('ROLLBACK');
-        await sleep({ clock, delayMs: 2_000 });
+        await sleep({ clock, delayMs: 3_000 });
         expect([locked.isHeld(), other.isHeld()]).toEqual([true, true]);
       } finally {
         await raw.close();

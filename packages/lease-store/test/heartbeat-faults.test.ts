@@ -248,6 +248,23 @@ describe('renewNow', () => {
   });
 });
 
+describe('a single renewal', () => {
+  test('that is answered after the old deadline is a loss, though it says renewed', async () => {
+    const h = createHarness();
+    const lease = await h.acquire('a');
+    await h.clock.advance(12_000);
+    const answer = deferred<Renewed | null>();
+    h.fault.beatOne = () => answer.promise;
+    const renewal = lease.held.renewNow();
+    await h.clock.flush();
+    h.clock.stall(1_600);
+    answer.resolve({ taskId: 'a', epoch: 1, cancelAgeMs: null });
+    expect(await renewal).toBe('lost');
+    expect(lease.lost).toEqual([{ cause: 'deadline', atMs: 13_600 }]);
+    await h.heartbeat.close();
+  });
+});
+
 describe('release', () => {
   test('deletes the row and stops renewing', async () => {
     const h = createHarness();

@@ -3,6 +3,9 @@ import { errorText, type Clock, type Logger } from '@a2a-cluster/core';
 /** The pause before a row that failed is tried again, doubled each time. Shorter: a broken row costs more calls. */
 const FIRST_PAUSE_MS = 1_000;
 
+/** The pause when nothing else could be swept either. Longer: turns are ended late once the database takes writes. */
+const SUSPECT_PAUSE_MS = 500;
+
 /** The longest pause. Longer: a row that was repaired by hand stays where it is. */
 const LONGEST_PAUSE_MS = 300_000;
 
@@ -15,14 +18,12 @@ export interface FailedRow {
 interface BadRow {
   readonly attempts: number;
   readonly dueAtMs: number;
-  /** Nothing else could be swept either, so the fault may be the database's and not the row's. */
-  readonly suspect: boolean;
 }
 
 /**
  * The rows that failed, and when each is tried again: a bad one must not stop the others (protocol 6). A row is
- * blamed only when others could be swept meanwhile. Until then it is a suspect: tried once a second, and at once
- * when anything succeeds, so that a database which was read-only for a while costs the turns no long pause.
+ * blamed only when others could be swept in the same pass. Else it is tried again soon, so that a database which was
+ * read-only for a while costs the turns no long pause.
  */
 export class BadRows {
   readonly #rows = new Map<string, BadRow>();
@@ -65,10 +66,9 @@ export class BadRows {
   note(failed: readonly FailedRow[], others: { readonly succeeded: boolean }): void {
     for (const { taskId, error } of failed) {
       const attempts = (this.#rows.get(taskId)?.attempts ?? 0) + 1;
-      const suspect = !others.succeeded;
       const backoffMs = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** Math.min(attempts - 1, 20));
-      const pauseMs = suspect ? FIRST_PAUSE_MS : backoffMs;
-      this.#rows.set(taskId, { attempts, suspect, dueAtMs: this.#clock.monotonicMs() + pauseMs });
+      const pauseMs = others.succeeded ? backoffMs : SUSPECT_PAUSE_MS;
+      this.#rows.set(taskId, { attempts, dueAtMs: this.#clock.monotonicMs() + pauseMs });
       if (Number.isInteger(Math.log2(attempts)))
         this.#logger.error(
           { taskId, attempts, pauseMs, error: errorText(error) },
@@ -79,11 +79,5 @@ export class BadRows {
 
   forget(taskId: string): void {
     this.#rows.delete(taskId);
-  }
-
-  /** Something could be swept: the suspects are worth another try now. */
-  wakeSuspects(): void {
-    const dueAtMs = this.#clock.monotonicMs();
-    for (const [taskId, row] of this.#rows) if (row.suspect) this.#rows.set(taskId, { ...row, dueAtMs });
   }
 }

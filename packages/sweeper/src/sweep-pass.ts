@@ -88,7 +88,6 @@ export class SweepPass {
   async #retryBad(): Promise<void> {
     const { bad, stopped } = this.#options;
     for (;;) {
-      if (this.#swept > 0) bad.wakeSuspects();
       const taskId = bad.nextDue(this.#tried);
       if (taskId === undefined || stopped() || this.#hopeless) return;
       if ((await this.#one(taskId)) === 'done') bad.forget(taskId);

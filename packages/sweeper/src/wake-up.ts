@@ -17,6 +17,9 @@ const EXPIRY_JITTER_MS = 45;
 /** The shortest wait of all. */
 const SHORTEST_WAIT_MS = 20;
 
+/** The shortest wait for rows that failed. Shorter: many of them make a busy loop of failing statements. */
+const BAD_ROWS_WAIT_MS = 500;
+
 /** The first wait when the database cannot be asked, doubled from then on. */
 const OUTAGE_WAIT_MS = 100;
 
@@ -43,8 +46,8 @@ export class WakeUp {
     if (result.skipped > 0)
       return Math.min(LONGEST_LOCKED_WAIT_MS, LOCKED_WAIT_MS * 2 ** Math.min(this.#lockedInARow - 1, 10));
     const expiryMs = await this.#nextExpiryMs();
-    const dueMs = this.#bad.nextDueMs();
-    return Math.max(SHORTEST_WAIT_MS, Math.min(latestMs, expiryMs ?? Infinity, dueMs ?? Infinity));
+    const badMs = Math.max(BAD_ROWS_WAIT_MS, this.#bad.nextDueMs() ?? Infinity);
+    return Math.max(SHORTEST_WAIT_MS, Math.min(latestMs, expiryMs ?? Infinity, badMs));
   }
 
   /** After a pass that failed; `failures` in a row. */

@@ -58,7 +58,6 @@ export function createHarness(
     sweep: (batch: SweepBatch) =>
       up(async () => {
         sweeps.push({ ...batch, atMs: clock.monotonicMs() });
-        if (trouble.readOnly) throw trouble.readOnly;
         return troubledSweep({ db, trouble, batch });
       }),
     sweepOrphans: (limit: number) => up(() => db.journal.sweepOrphans(limit)),
@@ -90,6 +89,7 @@ async function troubledSweep(options: {
     .filter((taskId) => batch.taskId === undefined || batch.taskId === taskId)
     .filter((taskId) => !batch.except?.includes(taskId))
     .slice(0, batch.limit);
+  if (trouble.readOnly && expired.length > 0) throw trouble.readOnly;
   const broken = expired.find((taskId) => trouble.bad.has(taskId));
   if (broken !== undefined) throw new ClusterError('ROW_CORRUPT', `task ${broken} cannot be read`);
   const locked = expired.filter((taskId) => trouble.locked.has(taskId));
