@@ -34,8 +34,8 @@ export class Dispatcher implements Host {
   readonly #parts: DispatcherParts;
   readonly #heads = new Set<string>();
   readonly #fills = new Set<string>();
-  /** Tasks that had their turn in this round of fills, so that a long log does not keep others waiting. */
-  readonly #served = new Set<string>();
+  /** Who still has to get rows before anybody gets more: a long log does not keep others waiting. */
+  #round = new Set<string>();
   #allHeads = false;
   #readNumber = 0;
   #lastReadMs: number | null = null;
@@ -236,7 +236,7 @@ export class Dispatcher implements Host {
     const byTask = groupByTask(rows);
     for (const feed of feeds) {
       const own = byTask.get(feed.taskId);
-      if (own) this.#served.add(feed.taskId);
+      if (own) this.#round.delete(feed.taskId);
       // Rows that must be there and are not, in an answer that had room for them.
       const absent = own ? feed.offer(own) === 'gap' : rows.length < limit;
       if (absent && feed.hungry) feed.leaveAlone();
@@ -264,10 +264,10 @@ export class Dispatcher implements Host {
       if (feed?.hungry) hungry.push(feed);
       else this.#fills.delete(taskId);
     }
-    let next = hungry.filter((feed) => !this.#served.has(feed.taskId));
+    let next = hungry.filter((feed) => this.#round.has(feed.taskId));
     if (next.length === 0) {
-      this.#served.clear();
       next = hungry;
+      this.#round = new Set(hungry.map((feed) => feed.taskId));
     }
     return next.slice(0, this.settings.pageSize);
   }
