@@ -125,11 +125,18 @@ function followUp(runner: StepRunner, { on, taskId }: OnReplica): Promise<void> 
       (caught: unknown) => caught,
     );
     expectThat(error instanceof A2AError, `it was not refused: ${String(error ?? 'it was answered')}`);
-    const { name, reason, metadata = {}, message } = error;
-    const busy = reason === 'UNSUPPORTED_OPERATION' && metadata['reason'] === 'TASK_BUSY';
-    expectThat(busy, `it was refused with ${name} ${JSON.stringify(metadata)}: ${message}`);
-    return { seen: undefined, detail: `${name}, ${metadata['reason'] ?? ''}` };
+    const why = refusalReason(error);
+    const busy = error.reason === 'UNSUPPORTED_OPERATION' && why === 'TASK_BUSY';
+    expectThat(busy, `it was refused with ${error.name}, reason ${String(why)}: ${error.message}`);
+    return { seen: undefined, detail: `${error.name}, ${why}` };
   });
+}
+
+/** The reason in the ErrorInfo of an answer, which the SDK's client leaves in `data`. */
+function refusalReason(error: A2AError): unknown {
+  const data: unknown = 'data' in error ? error.data : undefined;
+  const [info] = Array.isArray(data) ? (data as { metadata?: Record<string, unknown> }[]) : [error];
+  return info?.metadata?.['reason'];
 }
 
 function kill(runner: StepRunner, pid: number): Promise<number> {
