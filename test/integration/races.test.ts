@@ -1,3 +1,4 @@
+import { inspect } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { TaskState } from '@a2a-js/sdk';
 import { A2AError, TaskNotCancelableError } from '@a2a-js/sdk/errors';
@@ -16,6 +17,14 @@ import { agent, callContext, startInProcess, type InProcessReplica } from './sup
 const ROUNDS = 1_000;
 /** Rounds that run beside each other. */
 const BESIDE = 10;
+
+/** Faults of the store are no part of this scenario: they are printed where they would otherwise only be counted. */
+const faultLogger: Logger = {
+  debug: () => {},
+  info: () => {},
+  warn: () => {},
+  error: (fields, message) => process.stderr.write(`${message} ${inspect(fields)}\n`),
+};
 
 const expire = {
   sqlite: (id: string) => `UPDATE task_leases SET expires_at = 1 WHERE task_id = '${id}'`,
@@ -44,7 +53,9 @@ describe.each(availableProviders())(
         bus.publish(statusEvent(context, TaskState.TASK_STATE_COMPLETED));
       });
       [runner, other] = (await Promise.all(
-        [0, 1].map(() => startInProcess({ databaseUrl: database.url, executor, cancelGraceMs: 40 })),
+        [0, 1].map(() =>
+          startInProcess({ databaseUrl: database.url, executor, cancelGraceMs: 40, logger: faultLogger }),
+        ),
       )) as [InProcessReplica, InProcessReplica];
     });
     afterAll(async () => {
