@@ -121,11 +121,12 @@ class ClusterEventStream implements api.EventStream {
     this.#hints.send(taskId);
   }
 
-  watchHead({ taskId, onHead }: api.HeadWatch): () => void {
+  watchHead({ taskId, soon, onHead }: api.HeadWatch): () => void {
     if (this.#closing) return () => {};
     // An own function per watch: the same callback may watch twice.
     const watcher: HeadWatcher = (head: LogHead | null) => onHead(head);
     this.#dispatcher.acquire(taskId).watchers.add(watcher);
+    if (soon) this.#dispatcher.requestHead(taskId);
     return () => {
       const feed = this.#dispatcher.feeds.get(taskId);
       if (feed?.watchers.delete(watcher)) this.#dispatcher.release(feed);

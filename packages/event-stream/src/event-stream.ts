@@ -72,6 +72,8 @@ export interface ReleasedLease {
 /** Options of {@link EventStream.watchHead}. */
 export interface HeadWatch {
   readonly taskId: string;
+  /** The task may have changed already: its head is asked for with the next shared read. Default false. */
+  readonly soon?: boolean;
   /** Must not throw; what it throws is logged and dropped. Null: the task is gone. */
   onHead(head: LogHead | null): void;
 }
