@@ -48,6 +48,8 @@ async function openMysql(url: string): Promise<RawConnection> {
     password: decodeURIComponent(target.password),
     database: decodeURIComponent(target.pathname.slice(1)),
     multipleStatements: true,
+    // The driver's own default of 1 s is too short for a machine that runs many tests at once.
+    connectTimeout: 10_000,
     timezone: 'Z',
   });
   connection.on('error', () => {});
