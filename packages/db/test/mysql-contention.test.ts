@@ -51,7 +51,16 @@ const startedMs = clock.monotonicMs();
 /** What must have happened for the run to mean anything, and how often. */
 const WANTED: Readonly<Record<string, number>> = {
   ...{ opened: 20, committed: 100, 'commit refused': 5, beat: 20, 'beat singly': 5, zombie: 5, canceled: 3 },
-  ...{ 'cancel refused': 1, busy: 20, parked_busy: 3, abandoned: 1, duplicate: 3, terminal: 5, read: 100 },
+  ...{
+    'cancel refused': 1,
+    busy: 20,
+    parked_busy: 3,
+    abandoned: 1,
+    duplicate: 3,
+    terminal: 5,
+    read: 100,
+    late: 3,
+  },
 };
 const missing = (): string[] =>
   Object.keys(WANTED).filter((what) => (history.counts[what] ?? 0) < (WANTED[what] ?? 0));
@@ -177,11 +186,20 @@ async function runTurn(db: Database, lease: Lease): Promise<void> {
     if (chance(0.15)) return void (await commit(db, lease, [status('TASK_STATE_COMPLETED')]));
     if (await commit(db, lease, [status('TASK_STATE_INPUT_REQUIRED')])) {
       await pause(30);
+      if (chance(0.1)) await writeLate(db, lease);
       if (chance(0.9)) await db.leases.release(lease);
     }
   } finally {
     beats?.delete(lease);
   }
+}
+
+/** A parked turn that wakes when its lease may have been dropped, and goes on as if it had not. */
+async function writeLate(db: Database, lease: Lease): Promise<void> {
+  held.get(lease.holder)?.delete(lease);
+  await sleep({ clock, delayMs: 2 * TTL_MS });
+  await commit(db, lease, [status('TASK_STATE_WORKING')]);
+  history.count('late');
 }
 
 async function commit(db: Database, lease: Lease, events: readonly NewEvent[]): Promise<boolean> {

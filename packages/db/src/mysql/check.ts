@@ -32,9 +32,9 @@ export async function checkMysql({ pools, maxEventBytes }: MysqlCheck): Promise<
   const warnings = new Set<string>();
   for (const pool of pools) {
     const facts = await pool.use(readFacts).catch(rethrow);
-    const [complaint] = unsuitabilities(facts, { maxEventBytes });
-    if (complaint !== undefined)
-      throw new ClusterError('DATABASE_UNSUITABLE', `${facts.serverVersion}: ${complaint}`, {
+    const complaints = unsuitabilities(facts, { maxEventBytes });
+    if (complaints.length > 0)
+      throw new ClusterError('DATABASE_UNSUITABLE', `${facts.serverVersion}: ${complaints.join('; ')}`, {
         details: { ...facts.variables },
       });
     for (const warning of warningsOf(facts)) warnings.add(warning);

@@ -27,7 +27,7 @@ export interface Pool {
 
 /** A connection that rested longer is asked for an answer before it is used: the server may have ended it. */
 const TEST_AFTER_MS = 500;
-/** How long that answer may take. */
+/** How long that answer may take; never more than half the statement limit. */
 const TEST_LIMIT_MS = 1_000;
 /** How long close waits for busy connections, and for each goodbye. */
 const CLOSE_GRACE_MS = 1_000;
@@ -79,10 +79,11 @@ class ConnectionPool {
   }
 
   async #acquire(): Promise<Session> {
+    const testMs = Math.min(TEST_LIMIT_MS, this.#options.limits.statementMs / 2);
     for (let rested = this.#resting.pop(); rested; rested = this.#resting.pop()) {
       const idleMs = this.#options.clock.monotonicMs() - rested.sinceMs;
       const { session } = rested;
-      if (session.isAlive() && (idleMs < TEST_AFTER_MS || (await session.isAnswering(TEST_LIMIT_MS))))
+      if (session.isAlive() && (idleMs < TEST_AFTER_MS || (await session.isAnswering(testMs))))
         return session;
       this.#forget(session);
     }
@@ -108,14 +109,22 @@ class ConnectionPool {
   #wait(): Promise<Session> {
     const { clock, limits, name, size } = this.#options;
     return new Promise((resolve, reject) => {
+      let settled = false;
+      const settle = (): boolean => {
+        if (settled) return false;
+        timer.cancel();
+        return (settled = true);
+      };
       const waiter: Waiter = {
-        resolve: (session) => (timer.cancel(), resolve(session)),
-        reject: (error) => (timer.cancel(), reject(error)),
+        // What was opened for a caller that has given up serves the next.
+        resolve: (session) => (settle() ? resolve(session) : this.#giveBack(session)),
+        reject: (error) => void (settle() && reject(error)),
       };
       const timer = clock.setTimer(limits.statementMs, () => {
-        this.#waiters.splice(this.#waiters.indexOf(waiter), 1);
+        const place = this.#waiters.indexOf(waiter);
+        if (place >= 0) this.#waiters.splice(place, 1);
         const message = `all ${size} ${name} connections were busy for ${limits.statementMs} ms`;
-        reject(new ClusterError('STORE_FAULT', message, { details: { errno: null, pool: name } }));
+        waiter.reject(new ClusterError('STORE_FAULT', message, { details: { errno: null, pool: name } }));
       });
       this.#waiters.push(waiter);
     });

@@ -73,10 +73,11 @@ export class MysqlBench {
   }
 }
 
-/** A TCP proxy that can swallow what the server answers, without closing anything. */
+/** A TCP proxy that can hold back what the server answers, without closing anything. */
 export class FaultyWay {
-  private muted = false;
+  private muted: (socket: net.Socket) => boolean = () => false;
   private readonly sockets = new Set<net.Socket>();
+  private readonly kept: (() => void)[] = [];
   private heard: (() => void) | null = null;
 
   private constructor(
@@ -97,10 +98,22 @@ export class FaultyWay {
 
   /** From now on no answer comes through. */
   mute(): void {
-    this.muted = true;
+    this.muted = () => true;
   }
 
-  /** Mutes the way and waits until an answer has been swallowed. */
+  /** From now on no answer comes through the connections there are; later ones work. */
+  muteOpen(): void {
+    const open = new Set(this.sockets);
+    this.muted = (socket) => open.has(socket);
+  }
+
+  /** Lets through what was held back, and all that follows. */
+  unmute(): void {
+    this.muted = () => false;
+    for (const deliver of this.kept.splice(0)) deliver();
+  }
+
+  /** Mutes the way and waits until an answer has been held back. */
   async swallow(): Promise<void> {
     const heard = new Promise<void>((resolve) => (this.heard = resolve));
     this.mute();
@@ -123,7 +136,8 @@ export class FaultyWay {
     }
     client.on('data', (bytes) => upstream.write(bytes));
     upstream.on('data', (bytes) => {
-      if (!this.muted) return void client.write(bytes);
+      if (!this.muted(upstream)) return void client.write(bytes);
+      this.kept.push(() => void client.write(bytes));
       this.heard?.();
     });
   }
