@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
+import { RequestMalformedError } from '@a2a-js/sdk/errors';
 import {
   DefaultRequestHandler,
   resolveUserScope,
@@ -11,6 +12,7 @@ import {
   createSilentLogger,
   createSystemClock,
   isStorableKey,
+  sleep,
   type Clock,
   type Logger,
   type Service,
@@ -28,7 +30,10 @@ import {
 import {
   createPushConfigStore,
   createPushDelivery,
+  createWebhookAddressPolicy,
+  type PushConfigStore,
   type PushDelivery,
+  type WebhookAddressPolicy,
 } from '@a2a-cluster/push-notifications';
 import {
   createClusterRequestHandler,
@@ -48,10 +53,15 @@ import {
   type Journal,
   type TaskReader,
 } from '@a2a-cluster/task-store';
+import { checkClusterParts } from './check-parts.js';
+import { createCloseSteps } from './close-steps.js';
 import { createDatabaseProbe, type DatabaseProbe } from './database-probe.js';
 import { createOperator, type ClusterOperator } from './operator.js';
 import type { ClusterOptions } from './options.js';
 import { notReadyReasons, type ClusterStatus } from './status.js';
+
+/** What subscribers get for taking the last events. Longer: a close takes longer while anybody subscribes. */
+const FLUSH_MS = 50;
 
 /** One replica of a cluster. */
 export interface Cluster extends Service {
@@ -76,7 +86,7 @@ export interface Cluster extends Service {
  * `DATABASE_UNSUITABLE`, `SCHEMA_BEHIND` or `SCHEMA_FOREIGN`; nothing stays open then.
  */
 export async function createCluster(options: ClusterOptions): Promise<Cluster> {
-  checkParts(options);
+  checkClusterParts(options);
   const lease = resolveLeaseOptions({
     ...options.lease,
     ...(options.sweeper?.intervalMs === undefined ? {} : { sweepIntervalMs: options.sweeper.intervalMs }),
@@ -111,15 +121,6 @@ async function warmUp(database: Database): Promise<void> {
   const nobody = { tenant: '', owner: '' };
   await database.pushConfigs.load({ taskId: 'warm-up', scope: nobody });
   await database.tasks.list({ scope: nobody, limit: 1 });
-}
-
-function checkParts(options: ClusterOptions): void {
-  const missing: string[] = [];
-  if (!options.databaseUrl && !options.database) missing.push('databaseUrl (or database)');
-  if (!options.agentCard) missing.push('agentCard');
-  if (!options.executor) missing.push('executor');
-  if (missing.length > 0)
-    throw new ClusterError('CONFIG_INVALID', `createCluster lacks ${missing.join(', ')}`);
 }
 
 function handlerOptions(
@@ -169,6 +170,7 @@ class Replica implements Cluster {
   private readonly push: PushDelivery | null;
   private readonly probe: DatabaseProbe;
   private phase: 'starting' | 'running' | 'draining' | 'closed' = 'starting';
+  private starting: Promise<void> | null = null;
   private closing: Promise<void> | null = null;
 
   constructor(private readonly parts: ReplicaParts) {
@@ -181,13 +183,9 @@ class Replica implements Cluster {
     this.clockWatch = createClockWatch({ leases: database.leases, options: lease, clock, logger });
     const reader = createTaskReader({ database });
     const ownerResolver = options.ownerResolver ?? resolveUserScope;
+    const policy = createWebhookAddressPolicy({ allowPrivate: options.push?.allowPrivate ?? false });
     const pushConfigs = options.agentCard.capabilities?.pushNotifications
-      ? createPushConfigStore({
-          database,
-          ownerResolver,
-          allowPrivate: options.push?.allowPrivate ?? false,
-          logger,
-        })
+      ? createPushConfigStore({ database, ownerResolver, policy, logger })
       : null;
     const sender = options.push?.sender;
     this.push =
@@ -224,15 +222,16 @@ class Replica implements Cluster {
     });
     this.probe = createDatabaseProbe({ database, clock, logger, intervalMs: lease.heartbeatMs });
     this.operator = createOperator({ database, journal: this.journal, holder, clock });
-    this.requestHandler = this.createHandler({ reader, pushConfigs });
+    this.requestHandler = this.createHandler({ reader, pushConfigs, policy });
   }
 
   private createHandler(made: {
     readonly reader: TaskReader;
-    readonly pushConfigs: ReturnType<typeof createPushConfigStore> | null;
+    readonly pushConfigs: PushConfigStore | null;
+    readonly policy: WebhookAddressPolicy;
   }): ClusterRequestHandler {
     const { options, lease, handler, logger, database, clock, holder } = this.parts;
-    const { reader, pushConfigs } = made;
+    const { reader, pushConfigs, policy } = made;
     const { stream, heartbeat, journal, clockWatch } = this;
     const ownerResolver = options.ownerResolver ?? resolveUserScope;
     const turns = new RunningTurns({
@@ -261,6 +260,10 @@ class Replica implements Cluster {
       options: handler,
       ttlMs: lease.ttlMs,
       quiet: () => clockWatch.quiet(),
+      checkPushConfig: async ({ url }) => {
+        const refusal = await policy.checkAtRegistration(url);
+        if (refusal !== null) throw new RequestMalformedError(refusal);
+      },
       scopeOf: (context) => scopeOf(context, ownerResolver),
       ...{ journal, reader, stream, turns, pushConfigs, clock, logger, holder },
     });
@@ -270,13 +273,18 @@ class Replica implements Cluster {
     return createStreamingMiddleware();
   }
 
-  async start(): Promise<void> {
-    if (this.phase !== 'starting') return;
+  start(): Promise<void> {
+    if (this.phase !== 'starting') return Promise.resolve();
+    return (this.starting ??= this.begin());
+  }
+
+  private async begin(): Promise<void> {
     await this.stream.start();
     await this.heartbeat.start();
     await this.sweeper.start();
     await this.probe.start();
-    if (this.phase === 'starting') this.phase = 'running';
+    if (this.phase !== 'starting') return;
+    this.phase = 'running';
     this.parts.logger.info({ replicaId: this.parts.holder }, 'the replica is running');
   }
 
@@ -303,32 +311,39 @@ class Replica implements Cluster {
     return this.closing;
   }
 
-  /** The order of protocol 10: leases are kept until the last turn has ended. */
+  /** The order of protocol 10: leases are kept until the last turn has ended. No step can keep the next from coming. */
   private async shutdown(drainTimeoutMs: number): Promise<void> {
-    const { handler, lease, logger, database, options } = this.parts;
+    const { handler, lease, logger, database, options, clock } = this.parts;
+    const writeTimeoutMs = lease.renewalTimeoutMs;
     this.phase = 'draining';
     logger.info({ runningTurns: this.requestHandler.runningTurns }, 'draining');
-    await this.requestHandler.closeTurns({
-      drainTimeoutMs,
-      fail: handler.failRunningTurnsOnClose,
-      writeTimeoutMs: lease.renewalTimeoutMs,
+    const steps = createCloseSteps({ clock, logger, limitMs: writeTimeoutMs });
+    await steps.run({
+      name: 'turns',
+      limitMs: drainTimeoutMs + 2 * writeTimeoutMs,
+      work: () =>
+        this.requestHandler.closeTurns({
+          drainTimeoutMs,
+          fail: handler.failRunningTurnsOnClose,
+          writeTimeoutMs,
+        }),
     });
-    await this.within(lease.renewalTimeoutMs, this.push?.drained());
-    await this.stream.close();
-    await this.sweeper.close();
-    await this.heartbeat.close();
-    await this.probe.close();
-    if (options.database === undefined) await database.close();
+    await steps.run({ name: 'push', work: async () => this.push?.drained() });
+    await steps.run({ name: 'tails', work: () => this.flushTails() });
+    await Promise.all([
+      steps.run({ name: 'stream', work: () => this.stream.close() }),
+      steps.run({ name: 'sweeper', work: () => this.sweeper.close() }),
+      steps.run({ name: 'probe', work: () => this.probe.close() }),
+    ]);
+    await steps.run({ name: 'heartbeat', work: () => this.heartbeat.close() });
+    if (options.database === undefined) await steps.run({ name: 'database', work: () => database.close() });
     this.phase = 'closed';
     logger.info({}, 'closed');
   }
 
-  private async within(limitMs: number, work: Promise<unknown> | undefined): Promise<void> {
-    if (work === undefined) return;
-    const limit = new Promise<void>((resolve) => {
-      this.parts.clock.setTimer(limitMs, resolve);
-    });
-    await Promise.race([work, limit]);
+  /** Subscribers have been woken for the last events; a moment lets them take them before the tails are cut. */
+  private async flushTails(): Promise<void> {
+    if (this.stream.status().tails > 0) await sleep({ clock: this.parts.clock, delayMs: FLUSH_MS });
   }
 }
 
@@ -336,7 +351,7 @@ class Replica implements Cluster {
 function createInnerHandler(parts: {
   readonly options: ClusterOptions;
   readonly store: ConstructorParameters<typeof DefaultRequestHandler>[1];
-  readonly pushConfigs: ReturnType<typeof createPushConfigStore> | null;
+  readonly pushConfigs: PushConfigStore | null;
 }): A2ARequestHandler {
   const { options, store, pushConfigs } = parts;
   return new DefaultRequestHandler(

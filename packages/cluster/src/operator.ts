@@ -5,7 +5,7 @@ import {
   type LeaseListing,
   type StateName,
 } from '@a2a-cluster/core';
-import type { Database, TaskRow } from '@a2a-cluster/db';
+import type { Database, Look, TaskRow } from '@a2a-cluster/db';
 import type { Journal } from '@a2a-cluster/task-store';
 
 /** What an operator may ask and do; not scoped by owner, so never for callers. */
@@ -23,6 +23,15 @@ export interface ClusterOperator {
 
 /** Rows an operator is shown when no limit is named. */
 const DEFAULT_LIMIT = 100;
+
+/** How many leases without a task are dropped along with the one that was named. */
+const ORPHAN_LIMIT = 100;
+
+/** Nothing was swept here: another sweeper was faster, or the row is locked or was renewed meanwhile. */
+function whatBecame(look: Look | null): 'failed' | 'dropped' | 'busy' {
+  if (look?.lease) return 'busy';
+  return look?.state === 'TASK_STATE_FAILED' ? 'failed' : 'dropped';
+}
 
 /** Makes the operator's part. */
 export function createOperator(parts: {
@@ -53,8 +62,9 @@ export function createOperator(parts: {
         taskId,
       });
       if (swept[0]) return swept[0].failed ? 'failed' : 'dropped';
-      const orphans = await journal.sweepOrphans(1);
-      return orphans.includes(taskId) ? 'dropped' : 'busy';
+      const orphans = await journal.sweepOrphans(ORPHAN_LIMIT);
+      if (orphans.includes(taskId)) return 'dropped';
+      return whatBecame(await database.journal.look({ taskId }));
     },
   };
 }

@@ -4,6 +4,7 @@ import type { A2ARequestHandler, PushNotificationStore, ServerCallContext } from
 import type { Scope } from '@a2a-cluster/core';
 import { checkMessage, checkScope, checkTaskId } from './admission.js';
 import { cancelTask, type CancelParts } from './cancel-task.js';
+import { checkParts } from './check-parts.js';
 import type { Incoming, OpenTurnParts } from './open-turn.js';
 import { toClientError } from './refusals.js';
 import { currentConnection } from './request-signal.js';
@@ -34,8 +35,27 @@ export interface ClusterRequestHandler extends A2ARequestHandler {
   closeTurns(close: CloseTurns): Promise<void>;
 }
 
-/** Composes the handler. */
+const NEEDED = [
+  ...(['card', 'executor', 'inner', 'rules', 'journal', 'statements', 'leases', 'reader', 'stream'] as const),
+  ...([
+    'turns',
+    'options',
+    'clock',
+    'logger',
+    'holder',
+    'ttlMs',
+    'cancelGraceMs',
+    'quiet',
+    'scopeOf',
+  ] as const),
+];
+
+/**
+ * Composes the handler.
+ * @throws ClusterError `CONFIG_INVALID` naming the parts that are missing.
+ */
 export function createClusterRequestHandler(parts: ClusterRequestHandlerParts): ClusterRequestHandler {
+  checkParts('the request handler', parts, NEEDED);
   return new Handler(parts);
 }
 

@@ -76,30 +76,54 @@ type SourceItem = TailItem | { readonly type: 'message'; readonly message: Messa
 class TurnSource {
   private readonly tail: Tail;
   private readonly taskId: string;
-  private outcome: Promise<TurnOutcome> | null;
-  private pending: Promise<TailItem | null> | null = null;
+  private outcome: TurnOutcome | null = null;
+  private wake: (() => void) | null = null;
+  private pending: Promise<void> | null = null;
+  private arrived: { readonly item: TailItem | null } | { readonly error: unknown } | null = null;
 
-  constructor(follow: FollowTurn) {
-    this.tail = follow.tail;
-    this.taskId = follow.taskId;
-    this.outcome = follow.turn?.outcome ?? null;
+  constructor({ tail, taskId, turn }: FollowTurn) {
+    this.tail = tail;
+    this.taskId = taskId;
+    // One reaction for all of the turn: a race per event would pile them up on the promise.
+    void turn?.outcome.then((outcome) => {
+      this.outcome = outcome;
+      this.wake?.();
+    });
   }
 
+  /** The next of the log; what is in the log comes before what the turn says. */
   async next(): Promise<SourceItem | null> {
     for (;;) {
-      this.pending ??= this.tail.next();
-      if (this.outcome === null) return this.take(await this.pending);
-      const first = await Promise.race([this.pending.then(() => null), this.outcome]);
-      if (first === null) return this.take(await this.pending);
-      // Anything but a message is told by the log as well; what is in the log comes first.
+      this.pull();
+      await new Promise<void>((resolve) => {
+        this.wake = resolve;
+        if (this.arrived !== null || this.outcome !== null) resolve();
+      });
+      this.wake = null;
+      const { arrived, outcome } = this;
+      if (arrived !== null) {
+        this.arrived = null;
+        if ('error' in arrived) throw arrived.error;
+        return arrived.item;
+      }
+      // All but these two is told by the log as well.
       this.outcome = null;
-      if (first.type === 'message') return first;
-      if (first.type === 'fault') throw outcomeUnknown(this.taskId);
+      if (outcome?.type === 'message') return outcome;
+      if (outcome?.type === 'fault') throw outcomeUnknown(this.taskId);
     }
   }
 
-  private take(item: TailItem | null): TailItem | null {
-    this.pending = null;
-    return item;
+  private pull(): void {
+    if (this.arrived !== null) return;
+    this.pending ??= this.tail
+      .next()
+      .then(
+        (item) => void (this.arrived = { item }),
+        (error: unknown) => void (this.arrived = { error }),
+      )
+      .then(() => {
+        this.pending = null;
+        this.wake?.();
+      });
   }
 }

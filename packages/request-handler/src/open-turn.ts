@@ -1,12 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import type { Message, SendMessageRequest, Task, TaskState } from '@a2a-js/sdk';
+import { A2AError } from '@a2a-js/sdk/errors';
 import type { AgentExecutor, PushNotificationStore, ServerCallContext } from '@a2a-js/sdk/server';
 import { encodeEvent, type Clock, type Logger, type Scope } from '@a2a-cluster/core';
+import type { JournalStatements } from '@a2a-cluster/db';
 import type { EventStream, Tail } from '@a2a-cluster/event-stream';
 import type { Journal, TaskReader } from '@a2a-cluster/task-store';
 import { filterExtensions, type AdmissionRules } from './admission.js';
 import type { ResolvedHandlerOptions } from './options.js';
-import { contextMismatch, taskBusy, taskEnded, taskNotFound } from './refusals.js';
+import { readOpened } from './read-opened.js';
+import { contextMismatch, malformed, taskBusy, taskEnded, taskNotFound } from './refusals.js';
 import type { RunningTurn } from './running-turn.js';
 import type { RunningTurns, TurnPlace } from './running-turns.js';
 import { createRequestContext } from './turn-context.js';
@@ -16,6 +19,7 @@ import { waitForRelease } from './wait-for-release.js';
 export interface OpenTurnParts {
   readonly executor: AgentExecutor;
   readonly journal: Journal;
+  readonly statements: Pick<JournalStatements, 'look'>;
   readonly reader: TaskReader;
   readonly stream: EventStream;
   readonly turns: RunningTurns;
@@ -78,23 +82,25 @@ async function openNew(parts: OpenTurnParts, incoming: Incoming, place: TurnPlac
   const contextId = incoming.message.contextId || randomUUID();
   const referenceTasks = await readReferences(parts, incoming);
   await savePushConfig(parts, incoming, taskId);
-  const tail = parts.stream.attach({ taskId, after: 0, ...withSignal(incoming) });
   const userMessage = { ...incoming.message, taskId, contextId };
   const turn = place.begin({ taskId, contextId, scope: incoming.scope, userMessage, opened: null });
-  start(parts, turn, { incoming, taskId, contextId, userMessage, task: undefined, referenceTasks });
+  const tail = begin(parts, turn, {
+    incoming,
+    context: { taskId, contextId, userMessage, task: undefined, referenceTasks },
+    after: 0,
+  });
   return { kind: 'turn', turn, tail, taskId, epoch: null, stateBefore: undefined };
 }
 
 async function openFollowUp(parts: OpenTurnParts, incoming: Incoming, place: TurnPlace): Promise<Opened> {
   const { message, scope } = incoming;
   const { taskId } = message;
+  const referenceTasks = await readReferences(parts, incoming);
   const opened = await takeLease(parts, incoming);
   if (opened.kind === 'repeat') return opened;
   const { epoch, sentAtMs } = opened;
-  const stored = await parts.reader.read({ taskId, scope });
-  if (stored === null) throw taskNotFound(taskId);
-  const { task } = stored;
-  const contextId = task.contextId;
+  const task = await readOpened(parts, { taskId, scope, epoch, sentAtMs });
+  const { contextId } = task;
   const userMessage = { ...message, contextId };
   const turn = place.begin({
     taskId,
@@ -104,23 +110,57 @@ async function openFollowUp(parts: OpenTurnParts, incoming: Incoming, place: Tur
     opened: { epoch, sentAtMs, version: epoch, task },
   });
   try {
-    const referenceTasks = await readReferences(parts, incoming);
     await savePushConfig(parts, incoming, taskId);
-    const tail = parts.stream.attach({ taskId, after: epoch, expectTask: true, ...withSignal(incoming) });
-    start(parts, turn, {
-      incoming,
-      taskId,
-      contextId,
-      userMessage,
-      task: structuredClone(task),
-      referenceTasks,
-    });
-    return { kind: 'turn', turn, tail, taskId, epoch, stateBefore: task.status?.state };
   } catch (error) {
-    // The message is in the log already: the turn must end there too.
-    parts.turns.fail(turn, error);
+    parts.turns.fail(turn, withoutInside(error));
     throw error;
   }
+  const tail = begin(parts, turn, {
+    incoming,
+    context: { taskId, contextId, userMessage, task: structuredClone(task), referenceTasks },
+    after: epoch,
+  });
+  return { kind: 'turn', turn, tail, taskId, epoch, stateBefore: task.status?.state };
+}
+
+interface Begin {
+  readonly incoming: Incoming;
+  readonly context: {
+    readonly taskId: string;
+    readonly contextId: string;
+    readonly userMessage: Message;
+    readonly task: Task | undefined;
+    readonly referenceTasks: Task[] | undefined;
+  };
+  /** The seq after which the caller follows. */
+  readonly after: number;
+}
+
+/** Starts the executor; gives the tail that follows it. Where that fails the turn ends: its message is in the log. */
+function begin(parts: OpenTurnParts, turn: RunningTurn, { incoming, context, after }: Begin): Tail {
+  const { taskId } = context;
+  let tail: Tail | null = null;
+  try {
+    const { signal } = incoming;
+    tail = parts.stream.attach({ taskId, after, expectTask: after > 0, ...(signal && { signal }) });
+    filterExtensions(parts.rules.card, incoming.context);
+    const { userMessage, ...rest } = context;
+    const made = createRequestContext(
+      { ...rest, request: { ...incoming.request, message: userMessage }, context: incoming.context },
+      turn.handle,
+    );
+    parts.turns.run(turn, { executor: parts.executor, context: made });
+    return tail;
+  } catch (error) {
+    tail?.close();
+    parts.turns.fail(turn, withoutInside(error));
+    throw error;
+  }
+}
+
+/** What a task may say of a failure that is none of its agent's. */
+function withoutInside(error: unknown): unknown {
+  return error instanceof A2AError ? error : new Error('the turn could not be started');
 }
 
 type TakenLease =
@@ -159,8 +199,13 @@ async function takeLease(parts: OpenTurnParts, incoming: Incoming): Promise<Take
   }
 }
 
+/** @throws A2AError when the message is larger than an event may be. */
 function openRequest(parts: OpenTurnParts, incoming: Incoming): Parameters<Journal['openTurn']>[0] {
   const { message, scope } = incoming;
+  const payload = encodeEvent({ kind: 'message', data: message });
+  const { maxEventBytes } = parts.options;
+  if (Buffer.byteLength(payload, 'utf8') > maxEventBytes)
+    throw malformed(`The message is larger than ${maxEventBytes} bytes.`);
   return {
     taskId: message.taskId,
     scope,
@@ -168,37 +213,12 @@ function openRequest(parts: OpenTurnParts, incoming: Incoming): Parameters<Journ
     holder: parts.holder,
     ttlMs: parts.ttlMs,
     takeOver: !parts.quiet(),
-    event: {
-      kind: 'message',
-      payload: encodeEvent({ kind: 'message', data: message }),
-      writeId: randomUUID(),
-      messageId: message.messageId,
-    },
+    event: { kind: 'message', payload, writeId: randomUUID(), messageId: message.messageId },
   };
 }
 
-interface Start {
-  readonly incoming: Incoming;
-  readonly taskId: string;
-  readonly contextId: string;
-  readonly userMessage: Message;
-  readonly task: Task | undefined;
-  readonly referenceTasks: Task[] | undefined;
-}
-
-function start(parts: OpenTurnParts, turn: RunningTurn, begin: Start): void {
-  const { incoming, taskId, contextId, userMessage, task, referenceTasks } = begin;
-  filterExtensions(parts.rules.card, incoming.context);
-  const request = { ...incoming.request, message: userMessage };
-  const context = createRequestContext(
-    { request, taskId, contextId, context: incoming.context, task, referenceTasks },
-    turn.handle,
-  );
-  parts.turns.run(turn, { executor: parts.executor, context });
-}
-
 async function readReferences(parts: OpenTurnParts, incoming: Incoming): Promise<Task[] | undefined> {
-  const ids = incoming.message.referenceTaskIds;
+  const ids = incoming.message.referenceTaskIds ?? [];
   if (ids.length === 0) return undefined;
   const found: Task[] = [];
   for (const taskId of ids) {
@@ -213,8 +233,4 @@ async function savePushConfig(parts: OpenTurnParts, incoming: Incoming, taskId: 
   const config = incoming.request.configuration?.taskPushNotificationConfig;
   if (!config || !parts.pushConfigs) return;
   await parts.pushConfigs.save(taskId, incoming.context, { ...structuredClone(config), taskId });
-}
-
-function withSignal(incoming: Incoming): { readonly signal?: AbortSignal } {
-  return incoming.signal ? { signal: incoming.signal } : {};
 }

@@ -1,6 +1,7 @@
 import type { Message, Task } from '@a2a-js/sdk';
 import type { AgentExecutionEvent } from '@a2a-js/sdk/server';
 import {
+  decodeEvent,
   encodeEvent,
   isTerminalName,
   project,
@@ -40,15 +41,21 @@ export type Unfit =
   | { readonly why: 'no_effect' }
   | { readonly why: 'wrong_order' | 'wrong_task' | 'too_large'; readonly text: string };
 
-/** Checks, clones, folds and encodes what an executor has published. */
+/**
+ * Checks, folds and encodes what an executor has published. The fold goes on from the decoded form, so it is what any
+ * reader of the log makes of it, whatever else hung on the object.
+ *
+ * @throws when the event cannot be encoded.
+ */
 export function prepareEvent(published: AgentExecutionEvent, context: PrepareContext): PreparedEvent | Unfit {
   const unfit = checkFit(published, context);
   if (unfit !== null) return unfit;
-  const event = withContext(structuredClone(published) as TaskEvent, context.contextId);
+  const encoded = encodeEvent(inContext(published as TaskEvent, context.contextId));
+  const event = decodeEvent(published.kind, encoded);
   const taskAfter = project(context.task, event, context.userMessage);
   if (taskAfter === undefined || taskAfter === context.task) return { why: 'no_effect' };
   const stored: TaskEvent = event.kind === 'task' ? { kind: 'task', data: taskAfter } : event;
-  const payload = encodeEvent(stored);
+  const payload = event.kind === 'task' ? encodeEvent(stored) : encoded;
   const bytes = Buffer.byteLength(payload, 'utf8');
   if (bytes > context.maxEventBytes) {
     return { why: 'too_large', text: `an event has ${bytes} bytes, the limit is ${context.maxEventBytes}` };
@@ -77,13 +84,12 @@ function checkFit(event: AgentExecutionEvent, context: PrepareContext): Unfit | 
   if (context.first && event.kind !== 'task') {
     return { why: 'wrong_order', text: `a ${event.kind} before the first task or message` };
   }
-  if (event.kind === 'statusUpdate' && event.data.status === undefined) return { why: 'no_effect' };
-  if (event.kind === 'artifactUpdate' && event.data.artifact === undefined) return { why: 'no_effect' };
+  if (event.kind === 'statusUpdate' && !event.data.status) return { why: 'no_effect' };
+  if (event.kind === 'artifactUpdate' && !event.data.artifact) return { why: 'no_effect' };
   return null;
 }
 
 /** A task has one context for life; what the agent says of it is not asked. */
-function withContext(event: TaskEvent, contextId: string): TaskEvent {
-  event.data.contextId = contextId;
-  return event;
+function inContext(event: TaskEvent, contextId: string): TaskEvent {
+  return { ...event, data: { ...event.data, contextId } } as TaskEvent;
 }

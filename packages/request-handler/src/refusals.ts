@@ -75,10 +75,25 @@ export function outcomeUnknown(taskId: string): A2AError {
   });
 }
 
-/** Faults of the store reach a client without their text, which may tell of the inside; the log has it. */
-export function toClientError(error: unknown, logger: Logger): unknown {
-  if (!isClusterError(error)) return error;
-  logger.error({ err: error, code: error.code }, `a request failed: ${errorText(error)}`);
-  const reason = error.code === 'CLOSED' ? 'REPLICA_DRAINING' : 'STORE_UNAVAILABLE';
-  return new A2AError({ message: 'The task store did not answer. Try again.', metadata: { reason } });
+/**
+ * What a client is told of an error: A2A's own as they are, everything else without its text, which may tell of the
+ * inside; the log has it.
+ */
+export function toClientError(error: unknown, logger: Logger): A2AError {
+  if (error instanceof A2AError) return error;
+  const code = isClusterError(error) ? error.code : undefined;
+  logger.error({ err: error, code }, `a request failed: ${errorText(error)}`);
+  if (code === undefined || code === 'BUG') return new A2AError({ message: 'Internal error.' });
+  if (code === 'CLOSED') return replicaClosed();
+  return new A2AError({
+    message: 'The task store did not answer. Try again.',
+    metadata: { reason: 'STORE_UNAVAILABLE' },
+  });
+}
+
+function replicaClosed(): A2AError {
+  return new A2AError({
+    message: 'This replica is closed. Send again; another replica will answer.',
+    metadata: { reason: 'REPLICA_DRAINING' },
+  });
 }

@@ -1,5 +1,5 @@
-import { TaskState, type StreamResponse, type Task } from '@a2a-js/sdk';
-import type { Scope } from '@a2a-cluster/core';
+import type { StreamResponse, Task } from '@a2a-js/sdk';
+import { isInterrupted, type Scope } from '@a2a-cluster/core';
 import type { TaskSnapshot } from '@a2a-cluster/task-store';
 import { followTurn } from './follow-turn.js';
 import { withHistoryLength } from './history-length.js';
@@ -26,7 +26,8 @@ export async function answerRepeat(
   const { taskId, epoch } = repeat;
   const stored = await read(parts, repeat);
   const over = stored.lease?.epoch !== epoch;
-  const asks = stored.task.status?.state === TaskState.TASK_STATE_AUTH_REQUIRED;
+  // Pending: the turn has set no status, so what the task asks for was asked before it.
+  const asks = stored.lease?.pending === false && isInterrupted(stored.task.status?.state);
   if (repeat.immediately || over || asks) return stored.task;
   const tail = parts.stream.attach({ taskId, after: stored.version, expectTask: true, ...signalOf(repeat) });
   for await (const followed of followTurn({ tail, taskId, epoch, stateBefore: stored.task.status?.state })) {
@@ -48,6 +49,7 @@ export async function* streamRepeat(
   const before = await parts.reader.readTaskAt({ taskId, scope, seq: epoch });
   const start = before ? { task: before, seq: epoch } : await startNow(parts, repeat);
   yield { payload: { $case: 'task', value: withHistoryLength(start.task, historyLength) } };
+  await repeat.connection?.writable();
   const tail = parts.stream.attach({ taskId, after: start.seq, expectTask: true, ...signalOf(repeat) });
   for await (const followed of followTurn({ tail, taskId, epoch, stateBefore: start.task.status?.state })) {
     yield toClientResponse(followed, historyLength);

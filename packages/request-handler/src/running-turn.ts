@@ -2,23 +2,25 @@ import type { Message, Task } from '@a2a-js/sdk';
 import type { AgentExecutionEvent, AgentExecutor, RequestContext } from '@a2a-js/sdk/server';
 import {
   ClusterError,
+  decodeEvent,
+  encodeEvent,
   errorText,
-  isInterrupted,
-  stateName,
+  isInterruptedName,
   withFields,
   type FailureReason,
   type Logger,
   type Timer,
 } from '@a2a-cluster/core';
 import { Deferred } from './deferred.js';
-import { prepareEvent, type PreparedEvent } from './prepared-event.js';
+import type { PreparedEvent } from './prepared-event.js';
 import { TurnBus } from './turn-bus.js';
 import type { TurnHandle } from './turn-context.js';
 import { createTurnHandle } from './turn-handle.js';
-import { canceledEvent, failedEvent } from './turn-endings.js';
+import { TurnDocument } from './turn-document.js';
 import { TurnLease } from './turn-lease.js';
 import type { TurnOutcome, TurnParts, TurnSpec } from './turn-spec.js';
-import { TurnWriter } from './turn-writer.js';
+import { TurnTimers } from './turn-timers.js';
+import { TurnWriter, type StoredBatch } from './turn-writer.js';
 
 interface Cancelling {
   /** The agent's `cancelTask` has returned. */
@@ -38,25 +40,23 @@ export class RunningTurn {
   private readonly overs = new Deferred<void>();
   private readonly abort = new AbortController();
   private readonly lost = new AbortController();
-  private readonly timers = new Set<Timer>();
+  private readonly timers: TurnTimers;
+  private readonly document: TurnDocument;
   private readonly bus = new TurnBus((event) => this.publish(event));
   private readonly lease: TurnLease;
   private readonly writer: TurnWriter;
   private executor: AgentExecutor | null = null;
   private logger: Logger;
-  /** The task after everything that was published, stored or not. */
-  private task: Task | undefined;
   private stored: { readonly version: number; readonly task: Task | undefined };
   private cancelling: Cancelling | null = null;
   /** Nothing the executor publishes is taken any more. */
   private sealed = false;
   /** An event that ends the task is queued or stored. */
   private ending = false;
-  /** The executor has published something. */
-  private published = false;
-  /** The executor has published a status. */
-  private heard = false;
   private answeredByMessage = false;
+  private lettingGo: Promise<void> | null = null;
+  /** Runs while the task waits for its client because of this turn. */
+  private lingering: Timer | null = null;
   private executorReturned = false;
   private finished = false;
 
@@ -66,7 +66,8 @@ export class RunningTurn {
   ) {
     const { taskId, opened } = spec;
     this.taskId = taskId;
-    this.task = opened?.task;
+    this.document = new TurnDocument(parts, spec);
+    this.timers = new TurnTimers(parts.clock, (error) => this.broke(error));
     this.stored = { version: opened?.version ?? 0, task: undefined };
     this.logger = withFields(parts.logger, { taskId, replicaId: parts.holder });
     this.lease = new TurnLease({
@@ -108,23 +109,29 @@ export class RunningTurn {
     return this.stored.version === version ? this.stored.task : undefined;
   }
 
-  /** Runs the executor; resolves when it has returned and its ending is on its way. */
+  /**
+   * Runs the executor; resolves when it has returned and its ending is on its way. A turn that was cancelled or lost
+   * before is not started.
+   */
   async run(executor: AgentExecutor, context: RequestContext): Promise<void> {
-    this.executor = executor;
     let failure: { readonly error: unknown } | null = null;
-    try {
-      await executor.execute(context, this.bus);
-    } catch (error) {
-      failure = { error };
+    if (!this.abort.signal.aborted) {
+      this.executor = executor;
+      try {
+        await executor.execute(context, this.bus);
+      } catch (error) {
+        failure = { error };
+      }
     }
     this.executorReturned = true;
     await this.conclude(failure);
   }
 
-  /** Ends a turn whose executor could not even be started. */
-  fail(error: unknown): Promise<void> {
+  /** Ends a turn whose executor could not be started: FAILED where there is a task, else without a trace. */
+  async fail(error: unknown): Promise<void> {
     this.executorReturned = true;
-    return this.conclude({ error });
+    if (this.document.task === undefined) return this.finish({ type: 'fault', error });
+    await this.conclude({ error });
   }
 
   /** Somebody asked to cancel, `ageMs` ago by the database's clock. The first call counts. */
@@ -134,7 +141,7 @@ export class RunningTurn {
     const graceOver = new Deferred<void>();
     this.cancelling = { agentTold: this.tellAgent(this.bus), graceOver };
     this.stopExecutor('the task was cancelled');
-    this.after(Math.max(0, this.parts.options.cancelGraceMs - ageMs), () => {
+    this.timers.after(this.parts.options.cancelGraceMs - ageMs, () => {
       this.writeCanceled();
       graceOver.resolve();
     });
@@ -144,7 +151,7 @@ export class RunningTurn {
   async shutdown(options: { readonly fail: boolean }): Promise<void> {
     const cause = 'the replica is closing';
     if (this.finished) return;
-    if (this.isParked()) return this.letGo(cause);
+    if (this.isParked() || (this.answeredByMessage && this.isComplete())) return this.letGo(cause);
     this.stopExecutor(cause);
     this.muteAgent();
     if (!options.fail) return this.leave(cause);
@@ -161,6 +168,12 @@ export class RunningTurn {
     this.leave(cause);
   }
 
+  /** A fault of ours: the turn must not hang on it. */
+  broke(error: unknown): void {
+    this.logger.error({ err: error }, 'a turn ended by a fault of ours');
+    this.lose('a fault of ours');
+  }
+
   /** Neither renews nor drops the lease: whoever finds it expired ends the turn. */
   private leave(cause: string): void {
     this.sealed = true;
@@ -170,42 +183,41 @@ export class RunningTurn {
     this.finish(this.writer.isCreated ? { type: 'lost' } : { type: 'fault', error: unknown });
   }
 
+  /** What it throws would be thrown into the agent's own code, so it never does. */
   private publish(event: AgentExecutionEvent): void {
-    if (this.sealed) {
-      this.logger.debug({ kind: event.kind }, 'dropped an event published after the end of the turn');
-      return;
-    }
-    if (event.kind === 'message' && !this.published) return this.answerByMessage(event.data);
-    this.take(event);
-  }
-
-  private answerByMessage(message: Message): void {
-    this.published = true;
-    this.sealed = true;
-    this.answeredByMessage = true;
-    this.outcomes.resolve({ type: 'message', message: structuredClone(message) });
-  }
-
-  private take(event: AgentExecutionEvent): void {
+    const { kind } = (event ?? {}) as Partial<AgentExecutionEvent>;
+    if (this.sealed)
+      return this.logger.debug({ kind }, 'dropped an event published after the end of the turn');
     try {
-      const prepared = prepareEvent(event, this.prepareContext(!this.published));
-      if (!('why' in prepared)) return this.enqueue(prepared);
-      if (prepared.why === 'no_effect')
-        return this.logger.debug({ kind: event.kind }, 'an event changes nothing');
-      this.logger.error({ kind: event.kind, cause: prepared.text }, 'an event cannot be part of this turn');
-      const reason = prepared.why === 'too_large' ? 'executor_error' : 'wrong_order';
-      this.failWith(reason, `Agent execution error: ${prepared.text}`);
+      if (event.kind === 'message' && !this.document.published) this.answerByMessage(event.data);
+      else this.take(event);
     } catch (error) {
-      this.logger.error({ err: error, kind: event.kind }, 'an event cannot be encoded');
+      this.logger.error({ err: error, kind }, 'an event cannot be encoded');
       this.failWith('executor_error', `Agent execution error: ${errorText(error)}`);
     }
   }
 
+  private answerByMessage(published: Message): void {
+    // A copy, and proof that a transport can encode it.
+    const copy = decodeEvent('message', encodeEvent({ kind: 'message', data: published }));
+    this.document.answered();
+    this.sealed = true;
+    this.answeredByMessage = true;
+    this.outcomes.resolve({ type: 'message', message: copy.data as Message });
+  }
+
+  private take(event: AgentExecutionEvent): void {
+    const prepared = this.document.prepare(event);
+    if (!('why' in prepared)) return this.enqueue(prepared);
+    const { kind } = event;
+    if (prepared.why === 'no_effect') return this.logger.debug({ kind }, 'an event changes nothing');
+    this.logger.error({ kind, cause: prepared.text }, 'an event cannot be part of this turn');
+    const reason = prepared.why === 'too_large' ? 'executor_error' : 'wrong_order';
+    this.failWith(reason, `Agent execution error: ${prepared.text}`);
+  }
+
   private enqueue(prepared: PreparedEvent): void {
-    const firstOfTask = this.task === undefined;
-    this.published = true;
-    this.heard ||= prepared.setsStatus;
-    this.task = prepared.taskAfter;
+    const firstOfTask = this.document.take(prepared);
     if (prepared.terminal) {
       this.ending = true;
       this.sealed = true;
@@ -219,7 +231,7 @@ export class RunningTurn {
 
   /** A new task whose first write does not come back in the time its lease could be trusted is given up. */
   private limitCreation(): void {
-    this.after(this.parts.options.trustMs, () => {
+    this.timers.after(this.parts.options.trustMs, () => {
       if (!this.writer.isCreated) this.lose('the first write did not come back in time');
     });
   }
@@ -228,22 +240,13 @@ export class RunningTurn {
   private failWith(reason: FailureReason, text?: string): void {
     if (this.finished || this.ending) return;
     this.logger.warn({ reason }, 'the turn ends FAILED');
-    this.endWith(failedEvent(this.endingContext(), reason, text));
+    this.enqueue(this.document.failed(reason, text));
     if (!this.executorReturned) this.stopExecutor(text ?? reason);
   }
 
   private writeCanceled(): void {
     if (this.finished || this.ending) return;
-    this.endWith(canceledEvent(this.endingContext()));
-  }
-
-  private endWith(event: AgentExecutionEvent): void {
-    const prepared = prepareEvent(event, {
-      ...this.prepareContext(false),
-      maxEventBytes: Number.POSITIVE_INFINITY,
-    });
-    if ('why' in prepared) throw new ClusterError('BUG', `an ending of ours does not fit: ${prepared.why}`);
-    this.enqueue(prepared);
+    this.enqueue(this.document.canceled());
   }
 
   /** The executor has returned: what is left to do depends on where it left the task. */
@@ -263,23 +266,27 @@ export class RunningTurn {
 
   /** Whether a turn may stop here without ending its task. */
   private isComplete(): boolean {
-    const keep = this.parts.options.incompleteTurn === 'keep';
-    if (this.task === undefined) return this.answeredByMessage;
-    return keep || (this.published && isInterrupted(this.task.status?.state));
+    const { task, published, state } = this.document;
+    if (task === undefined) return this.answeredByMessage;
+    return this.parts.options.incompleteTurn === 'keep' || (published && isInterruptedName(state));
   }
 
   /** The task waits for its client, and this turn is what made it wait. */
   private isParked(): boolean {
-    return this.heard && stateName(this.task?.status?.state) === 'TASK_STATE_INPUT_REQUIRED';
+    return this.document.heard && this.document.state === 'TASK_STATE_INPUT_REQUIRED';
   }
 
   /** Ends the turn and leaves the task as it is: the lease goes, no event is written. */
-  private async letGo(cause: string | null): Promise<void> {
+  private letGo(cause: string | null): Promise<void> {
     this.sealed = true;
     if (cause !== null) {
       this.stopExecutor(cause);
       this.muteAgent();
     }
+    return (this.lettingGo ??= this.releaseLease());
+  }
+
+  private async releaseLease(): Promise<void> {
     await this.writer.drained();
     if (this.finished) return;
     await this.lease.release(this.stored.version);
@@ -292,19 +299,26 @@ export class RunningTurn {
     this.lease.hold(opened);
   }
 
-  private onStored(stored: {
-    readonly version: number;
-    readonly task: Task;
-    readonly terminal: boolean;
-  }): void {
+  private onStored(stored: StoredBatch): void {
     this.stored = stored;
     if (stored.terminal) return this.finish({ type: 'ended' });
+    if (this.document.heard && isInterruptedName(stored.state)) this.limitLingering();
+    else this.endLingering();
+  }
+
+  private limitLingering(): void {
     const limitMs = this.parts.options.interruptedTurnTimeoutMs;
-    if (limitMs === null || !isInterrupted(stored.task.status?.state)) return;
-    this.after(limitMs, () => {
-      if (isInterrupted(this.task?.status?.state) && !this.ending)
+    if (limitMs === null) return;
+    this.lingering ??= this.timers.after(limitMs, () => {
+      this.lingering = null;
+      if (isInterruptedName(this.document.state) && !this.ending)
         void this.letGo('it lingered on a parked task');
     });
+  }
+
+  private endLingering(): void {
+    this.lingering?.cancel();
+    this.lingering = null;
   }
 
   private tellAgent(bus: TurnBus): Promise<void> {
@@ -327,46 +341,11 @@ export class RunningTurn {
     if (this.finished) return;
     this.finished = true;
     this.sealed = true;
-    for (const timer of this.timers) timer.cancel();
+    this.timers.clear();
     this.lease.end();
     this.outcomes.resolve(outcome);
     this.spec.onOver(this.taskId);
     this.overs.resolve();
-  }
-
-  private after(delayMs: number, action: () => void): void {
-    const timer = this.parts.clock.setTimer(delayMs, () => {
-      this.timers.delete(timer);
-      action();
-    });
-    this.timers.add(timer);
-  }
-
-  private prepareContext(first: boolean): Parameters<typeof prepareEvent>[1] {
-    const { taskId, contextId, userMessage } = this.spec;
-    const { options, newId } = this.parts;
-    return {
-      taskId,
-      contextId,
-      userMessage,
-      task: this.task,
-      first,
-      maxEventBytes: options.maxEventBytes,
-      newId,
-    };
-  }
-
-  private endingContext(): Parameters<typeof failedEvent>[0] {
-    const { taskId, contextId, userMessage } = this.spec;
-    const { clock, newId } = this.parts;
-    return {
-      taskId,
-      contextId,
-      userMessage,
-      task: this.task,
-      timestamp: clock.wallIso(),
-      messageId: newId(),
-    };
   }
 
   private createWriter(): TurnWriter {

@@ -1,5 +1,6 @@
 import type { AgentExecutor, RequestContext } from '@a2a-js/sdk/server';
 import { sleep, type Clock } from '@a2a-cluster/core';
+import { checkParts } from './check-parts.js';
 import { replicaDraining, tooManyTurns } from './refusals.js';
 import { RunningTurn } from './running-turn.js';
 import type { TurnParts, TurnSpec } from './turn-spec.js';
@@ -18,9 +19,13 @@ export interface CloseTurns {
   readonly drainTimeoutMs: number;
   /** Whether the rest is ended FAILED; else it is left to another replica's sweeper. */
   readonly fail: boolean;
-  /** How long the endings may take to be written. */
+  /** How long the endings may take to be written and told. */
   readonly writeTimeoutMs: number;
 }
+
+const NEEDED = [
+  ...(['journal', 'stream', 'heartbeat', 'clock', 'logger', 'holder', 'ttlMs', 'options', 'newId'] as const),
+];
 
 /** The turns of this replica: admission, look-up, and their end when the replica closes (protocol 10). */
 export class RunningTurns {
@@ -29,8 +34,15 @@ export class RunningTurns {
   private places = 0;
   private opening = 0;
   private draining = false;
+  private closed = false;
+  /** Requests that follow a turn of this replica to its end. */
+  private followers = 0;
+  private readonly idleWaiters: (() => void)[] = [];
 
-  constructor(private readonly parts: TurnParts) {}
+  /** @throws ClusterError `CONFIG_INVALID` naming the parts that are missing. */
+  constructor(private readonly parts: TurnParts) {
+    checkParts('the turns of a replica', parts, NEEDED);
+  }
 
   /** Turns that may still write. */
   get count(): number {
@@ -64,6 +76,8 @@ export class RunningTurns {
     };
     return {
       begin: (spec) => {
+        // The opening took longer than the drain: what it wrote is for another replica's sweeper to end.
+        if (this.closed) throw replicaDraining(options.heartbeatMs);
         opened();
         const turn: RunningTurn = new RunningTurn(this.parts, {
           ...spec,
@@ -99,22 +113,41 @@ export class RunningTurns {
       });
   }
 
+  /** Notes that a request follows a turn; call what it gives when its client has had the end. */
+  follow(): () => void {
+    this.followers++;
+    let following = true;
+    return () => {
+      if (!following) return;
+      following = false;
+      this.followers--;
+      if (this.followers === 0) for (const waiter of this.idleWaiters.splice(0)) waiter();
+    };
+  }
+
   /** Refuses new turns from now on. */
   drain(): void {
     this.draining = true;
   }
 
-  /** Waits for the turns, then ends the rest. Bounded by the two times given. */
+  /** Waits for the turns, ends the rest, and lets their callers have the end. Bounded by the two times given. */
   async close(close: CloseTurns): Promise<void> {
     this.drain();
     await this.waitUntilIdle(close.drainTimeoutMs);
+    this.closed = true;
     const endings = [...this.turns].map((turn) => turn.shutdown({ fail: close.fail }));
+    const ended = Promise.allSettled(endings);
     await within({
       clock: this.parts.clock,
       limitMs: close.writeTimeoutMs,
-      work: Promise.allSettled(endings),
+      work: close.fail || endings.length === 0 ? ended.then(() => this.unfollowed()) : ended,
     });
     for (const turn of [...this.turns]) turn.lose('the replica closed before its end could be written');
+  }
+
+  private unfollowed(): Promise<void> {
+    if (this.followers === 0) return Promise.resolve();
+    return new Promise((resolve) => this.idleWaiters.push(resolve));
   }
 
   private async waitUntilIdle(limitMs: number): Promise<void> {

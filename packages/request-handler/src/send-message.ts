@@ -35,9 +35,14 @@ export async function* streamMessage(
     yield* streamRepeat(parts, { ...opened, scope, signal, historyLength, connection });
     return;
   }
-  for await (const followed of followTurn(opened)) {
-    yield toClientResponse(followed, historyLength);
-    await connection?.writable();
+  const unfollow = parts.turns.follow();
+  try {
+    for await (const followed of followTurn(opened)) {
+      yield toClientResponse(followed, historyLength);
+      await connection?.writable();
+    }
+  } finally {
+    unfollow();
   }
 }
 
@@ -47,13 +52,19 @@ async function followToAnswer(
   opened: Extract<Opened, { kind: 'turn' }>,
 ): Promise<Message | Task> {
   const immediately = incoming.request.configuration?.returnImmediately === true;
+  const { turn, taskId } = opened;
   let seq = opened.epoch ?? 0;
-  for await (const followed of followTurn(opened)) {
-    if (followed.type === 'message') return followed.message;
-    seq = followed.row.seq;
-    if (immediately || followed.meaning === 'auth_required') break;
+  const unfollow = parts.turns.follow();
+  try {
+    for await (const followed of followTurn(opened)) {
+      if (followed.type === 'message') return followed.message;
+      seq = followed.row.seq;
+      if (immediately || followed.meaning === 'auth_required') break;
+    }
+    return await readAnswer(parts.reader, { turn, taskId, scope: incoming.scope, seq });
+  } finally {
+    unfollow();
   }
-  return readAnswer(parts.reader, { turn: opened.turn, taskId: opened.taskId, scope: incoming.scope, seq });
 }
 
 interface Answer {

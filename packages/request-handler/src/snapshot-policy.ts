@@ -15,6 +15,12 @@ export class SnapshotPolicy {
     return batch.ends || this.bytesSince + batch.bytes > Math.max(SMALLEST_REWRITE_BYTES, this.snapshotBytes);
   }
 
+  /** Notes that the snapshot that was due is too large to be stored: not tried again before as much has been added. */
+  tooLarge(snapshotBytes: number): void {
+    this.bytesSince = 0;
+    this.snapshotBytes = snapshotBytes;
+  }
+
   /** Notes what was stored. */
   stored(batch: { readonly bytes: number; readonly snapshotBytes: number | null }): void {
     if (batch.snapshotBytes === null) {

@@ -39,6 +39,7 @@ export async function* subscribe(
     if (isTerminalName(stored.state)) throw taskNotSubscribable(taskId, stored.state);
     const task = parts.reader.fold(stored);
     yield { payload: { $case: 'task', value: task } };
+    await connection?.writable();
     let state = task.status?.state;
     for (let item = await tail.next(); item !== null; item = await tail.next()) {
       if (item.type === 'gone') throw outcomeUnknown(taskId);

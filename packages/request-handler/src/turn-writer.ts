@@ -8,7 +8,7 @@ import { SnapshotPolicy } from './snapshot-policy.js';
 /** Most bytes that go into one commit; a single larger event goes alone. */
 const MAX_BATCH_BYTES = 1024 * 1024;
 
-/** Columns hold this much of a status timestamp; agents may write anything there. */
+/** Columns hold this much of a status timestamp. */
 const MAX_TIMESTAMP_LENGTH = 64;
 
 /** What the writer writes with. */
@@ -31,13 +31,22 @@ export interface TurnWriterOptions {
   readonly events: TurnWriterEvents;
 }
 
+/** What stands in the log now. */
+export interface StoredBatch {
+  readonly version: number;
+  /** The task as of that version; undefined where the log has more than the turn knows of. */
+  readonly task: Task | undefined;
+  readonly state: StateName;
+  readonly terminal: boolean;
+}
+
 /** What the writer tells its turn. */
 export interface TurnWriterEvents {
   /** The task and its lease are stored. */
   onCreated(created: CreateResult & { readonly ok: true }, ended: boolean): void;
   /** A commit that ends the turn's lease is sent (true), or came back without having ended it (false). */
   onEnding(active: boolean): void;
-  onStored(stored: { readonly version: number; readonly task: Task; readonly terminal: boolean }): void;
+  onStored(stored: StoredBatch): void;
   /** The log belongs to somebody else now. */
   onRefused(refusal: string): void;
   /** The database refused for a whole TTL. */
@@ -57,6 +66,8 @@ export class TurnWriter {
   private state: StateName;
   private created: boolean;
   private readonly snapshots: SnapshotPolicy;
+  /** Rows were adopted that the turn's own document lacks: it must not become the snapshot any more. */
+  private documentLags = false;
   private readonly waiters: (() => void)[] = [];
 
   constructor(private readonly options: TurnWriterOptions) {
@@ -139,9 +150,12 @@ export class TurnWriter {
     }
     this.version = result.version;
     this.state = last.stateAfter;
+    if ('adopted' in result && result.adopted.length > 0) this.documentLags = true;
     const snapshotBytes = move.snapshot === null ? null : Buffer.byteLength(move.snapshot, 'utf8');
     this.snapshots.stored({ bytes, snapshotBytes });
-    this.options.events.onStored({ version: result.version, task: last.taskAfter, terminal: move.terminal });
+    const task = this.documentLags ? undefined : last.taskAfter;
+    const { version } = result;
+    this.options.events.onStored({ version, task, state: last.stateAfter, terminal: move.terminal });
     if (move.terminal) this.stop();
   }
 
@@ -151,9 +165,7 @@ export class TurnWriter {
     const parks = isInterruptedName(last.stateAfter) && setsStatus;
     return {
       state: last.stateAfter === this.state ? null : last.stateAfter,
-      statusTimestamp: touchesStatus
-        ? (last.taskAfter.status?.timestamp?.slice(0, MAX_TIMESTAMP_LENGTH) ?? null)
-        : null,
+      statusTimestamp: touchesStatus ? storableTimestamp(last.taskAfter.status?.timestamp) : null,
       terminal: last.terminal,
       clearsPending: setsStatus,
       snapshot: this.snapshotOf(last, { bytes, ends: last.terminal || parks }),
@@ -164,9 +176,12 @@ export class TurnWriter {
     last: PreparedEvent,
     batch: { readonly bytes: number; readonly ends: boolean },
   ): string | null {
-    if (!this.snapshots.isDue(batch)) return null;
+    if (this.documentLags || !this.snapshots.isDue(batch)) return null;
     const snapshot = JSON.stringify(Task.toJSON(last.taskAfter));
-    return Buffer.byteLength(snapshot, 'utf8') + batch.bytes > this.options.maxEventBytes ? null : snapshot;
+    const bytes = Buffer.byteLength(snapshot, 'utf8');
+    if (bytes + batch.bytes <= this.options.maxEventBytes) return snapshot;
+    this.snapshots.tooLarge(bytes);
+    return null;
   }
 
   private commit(batch: readonly PreparedEvent[], move: TaskMove): Promise<CommitResult> {
@@ -207,4 +222,10 @@ export class TurnWriter {
   private wake(): void {
     for (const waiter of this.waiters.splice(0)) waiter();
   }
+}
+
+/** Agents may write anything there; the column holds short text that every database takes. */
+function storableTimestamp(timestamp: string | undefined): string | null {
+  const text = timestamp?.slice(0, MAX_TIMESTAMP_LENGTH);
+  return text && text.isWellFormed() && !text.includes('\u0000') ? text : null;
 }

@@ -13,7 +13,7 @@ export interface WaitForRelease {
 
 /**
  * Waits until that turn has let go of its lease, woken by the dispatcher's one query (protocol 4): true when it has,
- * false when the time is up.
+ * false when the time is up. A release between the refusal and this call is seen by the first look, which comes soon.
  */
 export function waitForRelease(wait: WaitForRelease): Promise<boolean> {
   const { stream, clock, taskId, epoch, limitMs } = wait;
@@ -26,6 +26,7 @@ export function waitForRelease(wait: WaitForRelease): Promise<boolean> {
     const timer = clock.setTimer(limitMs, () => settle(false));
     const unwatch = stream.watchHead({
       taskId,
+      soon: true,
       onHead: (head) => {
         const held = head?.lease?.epoch === epoch;
         // A head read before that turn was opened says nothing of its lease.

@@ -69,12 +69,14 @@ async function cancel(context: JournalContext, request: CancelWrite): Promise<Ca
   let uncertain = false;
   for (let tries = 0; ; tries++) {
     const sent = await attempt(() => context.statements.cancel(request));
-    if (sent.kind === 'answer') {
-      const stored = sent.value.ok || (uncertain && (await foundOwn(context, own)));
+    const refused = sent.kind === 'answer' && !sent.value.ok;
+    const judged = refused && uncertain ? await attempt(() => foundOwn(context, own)) : sent;
+    if (judged.kind === 'answer') {
+      const stored = judged.value === true || (judged.value !== false && judged.value.ok);
       return stored ? announceCancel(context, request) : { ok: false };
     }
     if (sent.kind === 'unknown') uncertain = true;
-    if (sent.kind !== 'lost' && tries + 1 === MOST_CANCEL_TRIES) throw sent.cause;
+    if (judged.kind !== 'lost' && tries + 1 === MOST_CANCEL_TRIES) throw judged.cause;
     await pause(context, tries);
   }
 }

@@ -1,9 +1,13 @@
 import { isTerminalName, type CommitRefusal, type EventRow } from '@a2a-cluster/core';
-import type { Look } from '@a2a-cluster/db';
+import type { Look, WriteOutcome } from '@a2a-cluster/db';
 import { attempt, foundOwn, pause, rowsOf, type JournalContext } from './journal-context.js';
 import type { CommitRequest, CommitResult } from './journal.js';
 
+/** A look at a refused write; see {@link judgeRefusal}. */
 type Judgement = CommitRefusal | 'retry';
+
+/** What a step of a write came to; null: stored. */
+type Step = CommitRefusal | null | 'again';
 
 /** Writes a batch of a turn under its lease: see `Journal.commit`. */
 export async function commitEvents(context: JournalContext, request: CommitRequest): Promise<CommitResult> {
@@ -11,7 +15,8 @@ export async function commitEvents(context: JournalContext, request: CommitReque
   const writer = new CommitWriter(context, request, adopted);
   const refusal = await writer.run();
   if (refusal !== null) return { ok: false, refusal };
-  return { ok: true, version: writer.announce(), adopted };
+  writer.announce();
+  return { ok: true, version: writer.version, adopted };
 }
 
 /** One batch on its way: the attempts, and what they have learnt. */
@@ -29,7 +34,11 @@ class CommitWriter {
     this.expectedVersion = request.expectedVersion;
   }
 
-  /** Null: stored. */
+  /** The version after the batch. */
+  get version(): number {
+    return this.expectedVersion + this.request.events.length;
+  }
+
   async run(): Promise<CommitRefusal | null> {
     for (let tries = 0; ; tries++) {
       const step = await this.step();
@@ -38,13 +47,15 @@ class CommitWriter {
     }
   }
 
-  private async step(): Promise<CommitRefusal | null | 'again'> {
+  private async step(): Promise<Step> {
     const { lost } = this.request.authority;
-    const landed = this.uncertain ? await attempt(() => this.landed(), lost) : null;
-    if (landed?.kind === 'answer' && landed.value) return null;
-    if (landed?.kind === 'lost') return 'lease_lost';
-    if (landed !== null && landed.kind !== 'answer') return this.faulted(landed.cause);
-    const sent = await attempt(() => this.send(), lost);
+    if (this.uncertain) {
+      const landed = await attempt(() => this.landed(), { lost });
+      if (landed.kind === 'lost') return 'lease_lost';
+      if (landed.kind !== 'answer') return this.faulted(landed.cause);
+      if (landed.value) return null;
+    }
+    const sent = await attempt(() => this.send(), { lost, onLate: (late) => this.landedLate(late) });
     switch (sent.kind) {
       case 'lost':
         return 'lease_lost';
@@ -59,7 +70,7 @@ class CommitWriter {
     }
   }
 
-  private send(): Promise<{ readonly ok: boolean }> {
+  private send(): Promise<WriteOutcome> {
     const { authority, events, state, statusTimestamp, terminal, clearsPending, snapshot } = this.request;
     return this.context.statements.commit({
       taskId: authority.taskId,
@@ -76,6 +87,11 @@ class CommitWriter {
     });
   }
 
+  /** The writer has given up, but the events are in the log: whoever follows it here hears of them all the same. */
+  private landedLate(outcome: WriteOutcome): void {
+    if (outcome.ok) this.announce();
+  }
+
   private landed(): Promise<boolean> {
     const { authority, events } = this.request;
     return foundOwn(this.context, { taskId: authority.taskId, seq: this.expectedVersion + 1, events });
@@ -90,9 +106,9 @@ class CommitWriter {
   }
 
   /** The statement wrote nothing: why, by statements of their own. */
-  private async refused(): Promise<CommitRefusal | null | 'again'> {
+  private async refused(): Promise<Step> {
     const { authority } = this.request;
-    const answer = await attempt(() => this.judge(), authority.lost);
+    const answer = await attempt(() => this.judge(), { lost: authority.lost });
     if (answer.kind === 'lost') return 'lease_lost';
     if (answer.kind !== 'answer') return this.faulted(answer.cause);
     if (answer.value === 'landed') return null;
@@ -101,23 +117,22 @@ class CommitWriter {
     return (await authority.renewNow()) === 'lost' ? 'lease_lost' : 'again';
   }
 
+  /** Looked for after the look: what the look has seen of our own write, the search finds. */
   private async judge(): Promise<Judgement | 'landed'> {
-    if (this.uncertain && (await this.landed())) return 'landed';
-    const { taskId } = this.request.authority;
-    return judgeRefusal(await this.context.statements.look({ taskId }), {
-      holder: this.request.authority.holder,
-      epoch: this.request.authority.epoch,
-      expectedVersion: this.expectedVersion,
-    });
+    const { taskId, holder, epoch } = this.request.authority;
+    const look = await this.context.statements.look({ taskId });
+    const judgement = judgeRefusal(look, { holder, epoch, expectedVersion: this.expectedVersion });
+    if (judgement === 'retry') return 'retry';
+    return (await this.landed()) ? 'landed' : judgement;
   }
 
   /** Rows between the version we saw and now: only a user's messages of this very turn may be written past. */
-  private async adopt(): Promise<CommitRefusal | 'again'> {
+  private async adopt(): Promise<Step> {
     const { authority } = this.request;
+    const { taskId } = authority;
     const read = await attempt(
-      () =>
-        this.context.log.readEvents({ taskId: authority.taskId, after: this.expectedVersion, limit: 100 }),
-      authority.lost,
+      () => this.context.log.readEvents({ taskId, after: this.expectedVersion, limit: 100 }),
+      { lost: authority.lost },
     );
     if (read.kind === 'lost') return 'lease_lost';
     if (read.kind !== 'answer') return this.faulted(read.cause);
@@ -125,27 +140,26 @@ class CommitWriter {
     if (!ours || read.value.length === 0) return 'conflict';
     this.adopted.push(...read.value);
     this.expectedVersion += read.value.length;
+    // The place an earlier attempt aimed at is taken: it can no longer land.
+    this.uncertain = false;
     return 'again';
   }
 
-  /** Tells of the stored batch; gives the version after it. */
-  announce(): number {
+  /** Tells of the stored batch. Adopted rows were told by whoever wrote them. */
+  announce(): void {
     const { authority, events, terminal, state, currentState, scope } = this.request;
     const { taskId, holder, epoch } = authority;
-    const version = this.expectedVersion + events.length;
-    const rows = rowsOf({ taskId, firstSeq: this.expectedVersion + 1, events, holder, epoch });
     this.context.committed({
       taskId,
       scope,
-      rows: [...this.adopted, ...rows],
+      rows: rowsOf({ taskId, firstSeq: this.expectedVersion + 1, events, holder, epoch }),
       head: {
         taskId,
-        version,
+        version: this.version,
         state: state ?? currentState,
         lease: terminal ? null : { holder, epoch, cancelAgeMs: null },
       },
     });
-    return version;
   }
 }
 

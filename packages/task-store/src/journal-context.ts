@@ -34,25 +34,44 @@ export type Attempt<T> =
   /** The signal fired while waiting; the write may land later. */
   | { readonly kind: 'lost' };
 
-/** Runs one attempt, and gives up waiting when the signal fires. */
-export async function attempt<T>(run: () => Promise<T>, lost?: AbortSignal): Promise<Attempt<T>> {
+/** How {@link attempt} waits. */
+export interface AttemptLimits<T> {
+  /** Ends the wait. */
+  readonly lost?: AbortSignal;
+  /** Hears an answer that came after the wait had ended. */
+  readonly onLate?: (value: T) => void;
+}
+
+/** Runs one attempt, and gives up waiting when the signal fires. Never rejects. */
+export async function attempt<T>(run: () => Promise<T>, limits: AttemptLimits<T> = {}): Promise<Attempt<T>> {
+  const { lost, onLate } = limits;
   if (lost?.aborted) return { kind: 'lost' };
-  const answer = run().then(
+  // Inside an async function, so that a statement that throws at once is a fault like any other.
+  const answer = (async () => run())().then(
     (value): Attempt<T> => ({ kind: 'answer', value }),
     (cause: unknown): Attempt<T> => ({
       kind: isClusterError(cause, 'UNKNOWN_OUTCOME') ? 'unknown' : 'fault',
       cause,
     }),
   );
-  return lost ? raceSignal(answer, lost) : answer;
+  return lost ? raceSignal(answer, { lost, onLate }) : answer;
 }
 
-function raceSignal<T>(answer: Promise<Attempt<T>>, lost: AbortSignal): Promise<Attempt<T>> {
+function raceSignal<T>(
+  answer: Promise<Attempt<T>>,
+  race: { readonly lost: AbortSignal; readonly onLate: ((value: T) => void) | undefined },
+): Promise<Attempt<T>> {
+  const { lost, onLate } = race;
   return new Promise((resolve) => {
-    const onLost = (): void => resolve({ kind: 'lost' });
+    let ended = false;
+    const onLost = (): void => {
+      ended = true;
+      resolve({ kind: 'lost' });
+    };
     lost.addEventListener('abort', onLost, { once: true });
     void answer.then((value) => {
       lost.removeEventListener('abort', onLost);
+      if (ended && value.kind === 'answer') onLate?.(value.value);
       resolve(value);
     });
   });

@@ -1,5 +1,5 @@
 import type { OpenOutcome } from '@a2a-cluster/db';
-import { attempt, foundOwn, pause, rowsOf, type JournalContext } from './journal-context.js';
+import { attempt, foundOwn, pause, rowsOf, type Attempt, type JournalContext } from './journal-context.js';
 import type { OpenRequest, OpenResult } from './journal.js';
 
 /** Attempts of a write without a lease before a fault is the caller's. */
@@ -27,31 +27,41 @@ export async function openTurn(
 }
 
 async function openOnce(context: JournalContext, request: OpenRequest): Promise<OpenResult> {
-  let uncertainSinceMs: number | null = null;
+  /** When the earliest attempt that may have landed was sent. */
+  let sinceMs: number | null = null;
   for (let tries = 0; ; tries++) {
     const sentAtMs = context.clock.monotonicMs();
     const sent = await attempt(() => context.statements.openTurn(request));
-    if (sent.kind === 'answer') {
-      const own = await ownOpening(context, request, sent.value);
-      if (own === null) return sent.value as OpenResult & { ok: false };
-      return announce(context, request, { epoch: own, sentAtMs: uncertainSinceMs ?? sentAtMs });
+    const judged = sent.kind === 'answer' ? await judge(sent.value) : sent;
+    if (judged.kind === 'answer') {
+      const { value } = judged;
+      return value.ok
+        ? announce(context, request, { epoch: value.epoch, sentAtMs: sinceMs ?? sentAtMs })
+        : value;
     }
-    if (sent.kind === 'unknown') uncertainSinceMs ??= sentAtMs;
-    if (sent.kind !== 'lost' && tries + 1 === MOST_TRIES) throw sent.cause;
+    if (sent.kind !== 'fault') sinceMs ??= sentAtMs;
+    if (judged.kind !== 'lost' && tries + 1 === MOST_TRIES) throw judged.cause;
     await pause(context, tries);
+  }
+
+  /** A refusal after an uncertain attempt is confirmed by a look for our own row (protocol 3.6). */
+  async function judge(outcome: OpenOutcome): Promise<Attempt<OpenOutcome>> {
+    if (outcome.ok || (sinceMs === null && outcome.refusal !== 'duplicate'))
+      return { kind: 'answer', value: outcome };
+    return attempt(async () => {
+      const epoch = await ownEpoch(context, request);
+      return epoch === null ? outcome : { ok: true, epoch };
+    });
   }
 }
 
-/** The epoch of our own opening, also when a second attempt finds the first one's row; else null. */
-async function ownOpening(
-  context: JournalContext,
-  request: OpenRequest,
-  outcome: OpenOutcome,
-): Promise<number | null> {
-  if (outcome.ok) return outcome.epoch;
-  if (outcome.refusal !== 'duplicate') return null;
-  const own = { taskId: request.taskId, seq: outcome.seq, events: [request.event] };
-  return (await foundOwn(context, own)) ? outcome.epoch : null;
+/** The epoch of our own opening where it stands in the log, else null. */
+async function ownEpoch(context: JournalContext, request: OpenRequest): Promise<number | null> {
+  const { taskId, event } = request;
+  if (event.messageId === undefined) return null;
+  const row = await context.log.findMessage({ taskId, messageId: event.messageId });
+  if (row === null || !(await foundOwn(context, { taskId, seq: row.seq, events: [event] }))) return null;
+  return row.epoch;
 }
 
 function announce(

@@ -63,7 +63,8 @@ export type CommitResult =
   | {
       readonly ok: true;
       readonly version: number;
-      /** Message rows found before ours (protocol 3.7, `conflict`). */ readonly adopted: readonly EventRow[];
+      /** Message rows found before ours (protocol 3.7, `conflict`); their writer has told of them. */
+      readonly adopted: readonly EventRow[];
     }
   | { readonly ok: false; readonly refusal: CommitRefusal };
 
