@@ -45,10 +45,12 @@ export class SqliteConnection {
 
   /** A lane of its own: a beat does not queue behind requests. */
   lane(patienceMs: number): SqliteLane {
-    const queue = new FifoLock();
+    // Reads pass a write lock that others hold, so they do not stand behind writes that wait for it.
+    const queues = { reads: new FifoLock(), writes: new FifoLock() };
     return {
       run: async (call, withinMs = patienceMs) => {
         const deadline = { clock: this.clock, atMs: this.clock.monotonicMs() + withinMs };
+        const queue = call.writes ? queues.writes : queues.reads;
         if (queue.free) {
           const first = this.attempt(call, BLOCK_MS);
           if ('value' in first) return first.value;

@@ -16,7 +16,7 @@ import { lookAt, messageRow } from './reads.js';
 import { NOW } from './rows.js';
 import type { SqliteSession } from './session.js';
 import { sweep, sweepOrphans } from './sweep.js';
-import { appendEvents, dropLease, grantLease, moveTask, writeSnapshot } from './writes.js';
+import { appendEvents, grantLease, moveTask, writeSnapshot } from './writes.js';
 
 /**
  * The journal's statements on SQLite. BEGIN IMMEDIATE takes the file's one write lock, so what a transaction reads
@@ -110,7 +110,6 @@ function openTurn(session: SqliteSession, open: OpenTurn): OpenOutcome {
   appendEvents(session, { taskId, firstSeq: epoch, holder, epoch, events: [event] });
   const stays = { state: null, statusTimestamp: null, terminal: false, clearsPending: false, snapshot: null };
   moveTask(session, { taskId, version: epoch }, stays);
-  if (lease) dropLease(session, taskId);
   grantLease(session, { taskId, scope, holder, ttlMs, epoch, pending: true });
   return { ok: true, epoch };
 }

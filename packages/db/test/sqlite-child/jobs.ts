@@ -1,4 +1,5 @@
 import { existsSync, writeSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { createSystemClock, isClusterError } from '@a2a-cluster/core';
 import { completionOf, event, writeOf, type MadeTask } from '../../src/contract/context.js';
 import { SqliteConnection, type SqliteLane } from '../../src/sqlite/connection.js';
@@ -14,13 +15,16 @@ function laneOf(url: string): SqliteLane {
 
 /** What a child process of the SQLite tests can be told to do. */
 export const jobs = {
-  /** Adds `times` events to a task, each by compare and swap on the version it has just read. */
-  async increment({ url, task, times }: { url: string; task: MadeTask; times: number }) {
+  /** Adds `times` events to a task, each by compare and swap on a version read a moment before; begins at `go`. */
+  async increment({ url, task, times, go }: { url: string; task: MadeTask; times: number; go: string }) {
     const db = await createSqliteDatabase({ url, ttlMs: 15_000 });
+    await db.ping();
     say('ready');
+    while (!existsSync(go)) await sleep(1);
     let lost = 0;
     for (let done = 0; done < times;) {
       const version = (await db.journal.look({ taskId: task.taskId }))?.version ?? 0;
+      await sleep(Math.random() * 3);
       const outcome = await db.journal.commit(writeOf({ ...task, version }));
       if (outcome.ok) done += 1;
       else lost += 1;
