@@ -1,0 +1,4 @@
+import { availableProviders } from '@a2a-cluster/testing';
+import { describeJournalContract } from './journal-contract.js';
+
+for (const provider of ['memory', ...availableProviders()] as const) describeJournalContract(provider);
