@@ -1,8 +1,9 @@
 import { createCluster, type Cluster } from '@a2a-cluster/cluster';
-import type { Logger } from '@a2a-cluster/core';
+import { ClusterError, isClusterError, type Logger } from '@a2a-cluster/core';
 import { agentCardFor } from './agent/card.js';
 import type { LoadedAgent } from './agent/agent-module.js';
 import { defaultPublicUrl, type Config } from './config.js';
+import type { SettingName } from './settings.js';
 
 /** What a replica is composed of. */
 export interface ComposeOptions {
@@ -17,7 +18,15 @@ export interface ComposeOptions {
  * One replica, composed and checked against its database, not started.
  * @throws ClusterError with a message for people; nothing stays open then.
  */
-export function composeCluster(options: ComposeOptions): Promise<Cluster> {
+export async function composeCluster(options: ComposeOptions): Promise<Cluster> {
+  try {
+    return await compose(options);
+  } catch (error) {
+    throw isClusterError(error, 'CONFIG_INVALID') ? inOurNames(error) : error;
+  }
+}
+
+function compose(options: ComposeOptions): Promise<Cluster> {
   const { config, agent, logger, port = config.port } = options;
   return createCluster({
     databaseUrl: config.databaseUrl,
@@ -40,6 +49,23 @@ export function composeCluster(options: ComposeOptions): Promise<Cluster> {
       maxConcurrentTurns: config.maxConcurrentTurns,
     }),
   });
+}
+
+/** The library's options and the settings they come from. */
+const SETTING_OF: Readonly<Record<string, SettingName>> = {
+  ttlMs: 'LEASE_TTL_MS',
+  heartbeatMs: 'LEASE_HEARTBEAT_MS',
+  sweepIntervalMs: 'SWEEP_INTERVAL_MS',
+  cancelGraceMs: 'CANCEL_GRACE_MS',
+  drainTimeoutMs: 'DRAIN_TIMEOUT_MS',
+  pollIntervalMs: 'POLL_INTERVAL_MS',
+  maxConcurrentTurns: 'MAX_CONCURRENT_TURNS',
+};
+
+/** The library names its options; whoever set variables must read the names of those. */
+function inOurNames(error: ClusterError): ClusterError {
+  const message = error.message.replace(/\b[a-z]+[A-Z]\w*\b/g, (word) => SETTING_OF[word] ?? word);
+  return new ClusterError('CONFIG_INVALID', message, { cause: error, details: error.details });
 }
 
 /** Only what is set, so that the library's defaults hold for the rest. */

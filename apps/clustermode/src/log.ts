@@ -1,3 +1,4 @@
+import { format } from 'node:util';
 import { pino, stdTimeFunctions, type DestinationStream, type Logger as PinoLogger } from 'pino';
 
 /** Options of {@link createLog}. */
@@ -39,15 +40,27 @@ export function withoutUserInfo(text: string): string {
   return text.replace(USER_INFO, '$1***@');
 }
 
+/** What the SDK's transports print with a stack for every refused request and every stream that breaks. */
+const SDK_NOISE =
+  /^(Pre-stream error|Error during SSE|SSE streaming error|Unhandled error in JSON-RPC|Tenant mismatch)/;
+
 /**
- * Sends what libraries print with `console` to the log, so that standard output stays JSON lines. The SDK's
- * transports print every refused stream with its stack; that is worth a debug line.
+ * Sends what an agent and libraries print with `console` to the log, so that standard output stays JSON lines. What
+ * the SDK says of refused requests is a debug line; everything else keeps its level.
  */
 export function captureConsole(log: PinoLogger, target: Console = globalThis.console): void {
-  const line = (...words: readonly unknown[]): void => {
-    const err = words.find((word) => word instanceof Error);
-    const text = words.filter((word) => word !== err).map(String);
-    log.debug(err === undefined ? {} : { err }, text.join(' '));
-  };
-  Object.assign(target, { log: line, info: line, warn: line, error: line, debug: line });
+  const at =
+    (level: 'debug' | 'info' | 'warn' | 'error') =>
+    (...words: readonly unknown[]): void => {
+      const err = words.find((word) => word instanceof Error);
+      const text = format(...words.filter((word) => word !== err));
+      log[SDK_NOISE.test(text) ? 'debug' : level](err === undefined ? {} : { err }, text);
+    };
+  Object.assign(target, {
+    log: at('info'),
+    info: at('info'),
+    warn: at('warn'),
+    error: at('error'),
+    debug: at('debug'),
+  });
 }

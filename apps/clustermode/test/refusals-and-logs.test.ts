@@ -110,8 +110,12 @@ describe('the log', () => {
     const target = { ...console };
     captureConsole(log, target as Console);
     target.error('Pre-stream error for request 7:', new Error('Task not found'));
+    target.log('my agent has %d parts', 3, { a: 1 });
+    target.error('my agent failed');
     expect(read()).toMatchObject([
       { level: 'debug', msg: 'Pre-stream error for request 7:', err: { message: 'Task not found' } },
+      { level: 'info', msg: 'my agent has 3 parts { a: 1 }' },
+      { level: 'error', msg: 'my agent failed' },
     ]);
   });
 });

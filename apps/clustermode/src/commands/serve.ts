@@ -33,8 +33,8 @@ export async function serve({ config, migrate }: ServeOptions): Promise<number> 
   warnAbout(config, log);
   const server = await listen({ host: config.host, port: config.port });
   try {
-    if (migrate) await migrateFirst(config, log);
     const agent = await loadAgent(config.agentModule);
+    if (migrate) await migrateFirst(config, log);
     const cluster = await composeCluster({ config, agent, logger: log, port: server.port });
     await run({ cluster, server, config, log });
     log.info({ host: config.host, port: server.port, replicaId: cluster.status().replicaId }, 'listening');

@@ -44,7 +44,8 @@ export async function up(options: UpOptions): Promise<number> {
     process.exit(code);
   });
   void signals.stop.then(() => {
-    say(`draining ${running.length} replicas; again to end them at once`);
+    const alive = running.filter(({ child }) => child.exitCode === null && child.signalCode === null);
+    say(`draining ${alive.length} of ${running.length} replicas; again to end them at once`);
     for (const { child } of running) child.kill('SIGTERM');
   });
   const codes = await Promise.all(running.map((replica) => ending(replica, () => signals.stopped)));

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { A2AError } from '@a2a-js/sdk/errors';
 import { createSystemClock, failureReasonOf, stateName } from '@a2a-cluster/core';
-import { connectTo, textMessage, type ReplicaClient } from './replica-client.js';
+import { connectTo, textMessage, type ReplicaClient, type Sight } from './replica-client.js';
 import { createStepRunner, expectThat, type StepResult, type StepRunner } from './steps.js';
 import { watch, type Watcher } from './watcher.js';
 
@@ -154,11 +154,13 @@ interface Detection {
 
 function seeFailed(runner: StepRunner, { subscriber, killedAtMs, ttlMs }: Detection): Promise<number> {
   return runner.run('FAILED at the subscriber', async () => {
-    const failed = await subscriber.first((sight) => sight.state === 'TASK_STATE_FAILED');
+    const isFailed = (sight: Sight): boolean => sight.state === 'TASK_STATE_FAILED';
+    const failed = await subscriber.first(isFailed);
     const afterMs = Math.round(createSystemClock().monotonicMs() - killedAtMs);
     const reason = failureReasonOf(failed.metadata);
     expectThat(reason === 'replica_lost', `the reason is ${String(reason)}`);
     await subscriber.ended;
+    expectThat(subscriber.countOf(isFailed) === 1, `it came ${subscriber.countOf(isFailed)} times`);
     const latestMs = ttlMs + DETECTION_SLACK_MS;
     expectThat(afterMs <= latestMs, `it came ${afterMs} ms after the kill, later than ${latestMs} ms`);
     return { seen: afterMs, detail: `${afterMs} ms after the kill (TTL ${ttlMs} ms): ${failed.text}` };

@@ -7,6 +7,8 @@ export interface Watcher {
   first(test: (sight: Sight) => boolean): Promise<Sight>;
   /** Resolves when the stream has ended, in whatever way. */
   readonly ended: Promise<void>;
+  /** How many of the events that came the test takes. */
+  countOf(test: (sight: Sight) => boolean): number;
   /** How many events came. */
   readonly count: number;
 }
@@ -32,6 +34,7 @@ export function watch(stream: AsyncIterable<StreamResponse>): Watcher {
   })();
   return {
     ended,
+    countOf: (test) => seen.filter(test).length,
     get count() {
       return seen.length;
     },
