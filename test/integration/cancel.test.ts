@@ -34,7 +34,7 @@ describe.each(availableProviders())('a cancel from another replica, on %s', (pro
     await watcher.taskId();
     const sentAt = performance.now();
     const answer = await c!.client.cancel(taskId);
-    expect(performance.now() - sentAt).toBeLessThan(GRACE_MS);
+    expect(performance.now() - sentAt).toBeLessThan(GRACE_MS + 1_000);
     expect(answer.result?.status.state).toBe('TASK_STATE_CANCELED');
     const seen = await watcher.find((event) => stateOf(event) === 'TASK_STATE_CANCELED');
     expect(await caller.find((event) => stateOf(event) === 'TASK_STATE_CANCELED')).toEqual(seen);

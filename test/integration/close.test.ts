@@ -24,8 +24,8 @@ describe.each(availableProviders())('a replica that is told to end, on %s', (pro
   });
 
   test('lets a short turn finish, refuses new ones, and still reads', async () => {
-    const closing = await cluster.add({ name: 'short' });
-    const caller = new Recording(closing.client.stream({ text: 'sleep 800; done in time' }));
+    const closing = await cluster.add({ name: 'short', env: { DRAIN_TIMEOUT_MS: '15000' } });
+    const caller = new Recording(closing.client.stream({ text: 'sleep 3000; done in time' }));
     const taskId = await caller.taskId();
     closing.kill('SIGTERM');
     await closing.log((line) => line.msg === 'draining');

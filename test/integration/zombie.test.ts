@@ -33,7 +33,7 @@ describe.each(availableProviders())('a holder that is stopped for three times th
     const caller = new Recording(holder!.client.stream({ text: 'tick 400 50', configuration }));
     const taskId = await caller.taskId();
     const watcher = new Recording(other!.client.subscribe(taskId));
-    await watcher.find((event) => textOf(event) === 'tick 5/400');
+    await watcher.find((event) => textOf(event).startsWith('tick'));
     await stopBetweenWrites(holder!.kill.bind(holder), rows);
     const failed = await watcher.find((event) => stateOf(event) === 'TASK_STATE_FAILED');
     expect(failed.statusUpdate?.metadata?.['a2a-cluster']?.reason).toBe('replica_lost');
@@ -45,9 +45,11 @@ describe.each(availableProviders())('a holder that is stopped for three times th
     expect(await caller.ended).toBeNull();
     expect(await rows.events(taskId)).toEqual(atEnd);
     expect(await violations(cluster.database.url)).toEqual([]);
-    const pushed = await webhook.find((body) => body.statusUpdate?.status.state === 'TASK_STATE_FAILED');
-    expect(pushed.at(-1)?.statusUpdate?.status.state).toBe('TASK_STATE_FAILED');
-    expect(pushed.filter((body) => body.statusUpdate?.status.state === 'TASK_STATE_FAILED')).toHaveLength(1);
+    // What the zombie had stored before it was stopped it may still push; what it never stored it may not.
+    const pushed = await webhook.find((body) => stateOf(body) === 'TASK_STATE_FAILED');
+    const stored = new Set(atEnd.map((event) => canonical(JSON.parse(event.payload))));
+    expect(pushed.map(canonical).filter((body) => !stored.has(body))).toEqual([]);
+    expect(pushed.filter((body) => stateOf(body) === 'TASK_STATE_FAILED')).toHaveLength(1);
   }, 60_000);
 });
 
@@ -102,6 +104,15 @@ describe.each(availableProviders())(
     }, 60_000);
   },
 );
+
+/** JSON with its keys in order, so that two encodings of one event are one string. */
+function canonical(value: unknown): string {
+  return JSON.stringify(value, (_key, part: unknown) =>
+    typeof part === 'object' && part !== null && !Array.isArray(part)
+      ? Object.fromEntries(Object.entries(part).toSorted(([one], [other]) => one.localeCompare(other)))
+      : part,
+  );
+}
 
 /** Stops the process; on SQLite a stop inside a write would stop every writer, so it is tried until it is not. */
 async function stopBetweenWrites(kill: (signal: NodeJS.Signals) => void, rows: Rows): Promise<void> {
