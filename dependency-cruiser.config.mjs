@@ -38,7 +38,10 @@ export default {
       name: 'drivers-only-in-db',
       severity: 'error',
       from: { path: '^(packages/(?!db/|testing/)[^/]+|apps/[^/]+)/src/' },
-      to: { path: 'node_modules/.*(@prisma/|/pg/|/mariadb/|/better-sqlite3/)', dependencyTypesNot: ['type-only'] },
+      to: {
+        path: 'node_modules/.*(@prisma/|/pg/|/mariadb/|/better-sqlite3/)',
+        dependencyTypesNot: ['type-only'],
+      },
     },
     {
       name: 'testing-is-for-tests',
@@ -59,6 +62,9 @@ export default {
     exclude: { path: '(^|/)(dist|generated)/' },
     tsPreCompilationDeps: true,
     tsConfig: { fileName: 'tsconfig.depcruise.json' },
-    enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['import', 'types', 'node', 'default'] },
+    enhancedResolveOptions: {
+      exportsFields: ['exports'],
+      conditionNames: ['import', 'types', 'node', 'default'],
+    },
   },
 };

@@ -12,18 +12,27 @@ const sizes = {
 const oneClock = [
   { object: 'Date', property: 'now', message: 'Time is read in core/src/clock.ts only.' },
   { object: 'performance', property: 'now', message: 'Time is read in core/src/clock.ts only.' },
-  { object: 'process', property: 'env', message: 'The environment is read in apps/clustermode/src/config.ts only.' },
+  {
+    object: 'process',
+    property: 'env',
+    message: 'The environment is read in apps/clustermode/src/config.ts only.',
+  },
 ];
 
 export default tseslint.config(
-  { ignores: ['**/node_modules/**', '**/dist/**', 'packages/db/src/generated/**', '**/.turbo/**', '**/*.cjs'] },
+  {
+    ignores: ['**/node_modules/**', '**/dist/**', 'packages/db/src/generated/**', '**/.turbo/**', '**/*.cjs'],
+  },
   js.configs.recommended,
   ...tseslint.configs.recommended,
   {
     rules: {
       '@typescript-eslint/no-explicit-any': 'error',
       '@typescript-eslint/consistent-type-imports': 'error',
-      '@typescript-eslint/no-unused-vars': ['error', { argsIgnorePattern: '^_', caughtErrorsIgnorePattern: '^_' }],
+      '@typescript-eslint/no-unused-vars': [
+        'error',
+        { argsIgnorePattern: '^_', caughtErrorsIgnorePattern: '^_' },
+      ],
       eqeqeq: ['error', 'smart'],
       'no-console': 'error',
     },
@@ -40,13 +49,39 @@ export default tseslint.config(
         {
           publicOnly: { ancestorsOnly: false, esm: true },
           require: { FunctionDeclaration: true, ClassDeclaration: true, MethodDefinition: false },
-          contexts: ['TSInterfaceDeclaration', 'TSTypeAliasDeclaration', 'ExportNamedDeclaration > VariableDeclaration'],
+          contexts: [
+            'TSInterfaceDeclaration',
+            'TSTypeAliasDeclaration',
+            'ExportNamedDeclaration > VariableDeclaration',
+          ],
         },
       ],
     },
   },
-  { files: ['packages/core/src/clock.ts', 'apps/clustermode/src/config.ts'], rules: { 'no-restricted-properties': 'off' } },
-  { files: ['packages/testing/**/*.ts'], rules: { 'no-restricted-properties': 'off', 'max-lines-per-function': 'off' } },
-  { files: ['**/*.mjs', '**/*.js'], languageOptions: { globals: { process: 'readonly', console: 'readonly', URL: 'readonly', setTimeout: 'readonly', clearTimeout: 'readonly', Buffer: 'readonly', WebAssembly: 'readonly', performance: 'readonly', fetch: 'readonly' } }, rules: { 'no-console': 'off' } },
+  {
+    files: ['packages/core/src/clock.ts', 'apps/clustermode/src/config.ts'],
+    rules: { 'no-restricted-properties': 'off' },
+  },
+  {
+    files: ['packages/testing/**/*.ts'],
+    rules: { 'no-restricted-properties': 'off', 'max-lines-per-function': 'off' },
+  },
+  {
+    files: ['**/*.mjs', '**/*.js'],
+    languageOptions: {
+      globals: {
+        process: 'readonly',
+        console: 'readonly',
+        URL: 'readonly',
+        setTimeout: 'readonly',
+        clearTimeout: 'readonly',
+        Buffer: 'readonly',
+        WebAssembly: 'readonly',
+        performance: 'readonly',
+        fetch: 'readonly',
+      },
+    },
+    rules: { 'no-console': 'off' },
+  },
   { files: ['**/test/**/*.ts'], rules: { 'no-console': 'off' } },
 );
