@@ -56,7 +56,6 @@ export function createApp(options: AppOptions): Express {
 
   const app = express();
   app.disable('x-powered-by');
-  app.set('query parser', 'simple');
   app.use(healthRoutes(options.health));
   app.use(`/${AGENT_CARD_PATH}`, card(options));
   app.use(authentication.guard);
