@@ -1,4 +1,5 @@
 export * from './create-database.js';
+export * from './database-options.js';
 export * from './database.js';
 export * from './memory/database.js';
 export { absoluteDatabaseUrl, defaultDatabaseUrl } from './migrations/database-url.js';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createTestDatabase, openRaw, type TestDatabase } from '@a2a-cluster/testing';
 import { LONG_TTL_MS, event, newTask, writeOf, type MadeTask } from '../src/contract/context.js';
-import type { DatabaseOptions } from '../src/create-database.js';
+import type { DatabaseOptions } from '../src/database-options.js';
 import { createDatabase } from '../src/create-database.js';
 import type { Database } from '../src/database.js';
 import { createSqliteDatabase } from '../src/sqlite/database.js';

@@ -3,7 +3,6 @@ import type { LogHead } from '@a2a-cluster/db';
 import { Entry } from './entry.js';
 import type { Host } from './host.js';
 import { newerHead } from './log-head.js';
-import type { LogTail } from './tail.js';
 import { Window } from './window.js';
 
 /** Rows a tail reads for itself. */
@@ -16,10 +15,23 @@ export interface Page {
 /** Somebody who wants the heads of a task. */
 export type HeadWatcher = (head: LogHead | null) => void;
 
+/** A consumer of a feed, as the feed sees it. */
+export interface FeedTail {
+  /** The seq of the last event it has delivered. */
+  readonly cursor: number;
+  /** Something may have changed for it. */
+  wake(): void;
+  /** Ends it with an error, after what it can still deliver without a read. */
+  fail(error: ClusterError): void;
+  /** Since when it has had no successful read that counts for it. */
+  waitingSinceMs(lastReadMs: number | null): number;
+  close(): void;
+}
+
 /** What one replica knows of one watched task, shared by all its tails and watchers. */
 export class Feed {
   readonly taskId: string;
-  readonly tails = new Set<LogTail>();
+  readonly tails = new Set<FeedTail>();
   readonly watchers = new Set<HeadWatcher>();
   readonly window: Window;
   /** The newest head, or null before the first. */

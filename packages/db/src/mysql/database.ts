@@ -1,6 +1,6 @@
 import { PrismaMariaDb } from '@prisma/adapter-mariadb';
 import { createSilentLogger, createSystemClock } from '@a2a-cluster/core';
-import type { DatabaseOptions } from '../create-database.js';
+import type { DatabaseOptions } from '../database-options.js';
 import type { Database } from '../database.js';
 import { PrismaClient } from '../generated/mysql/client.js';
 import { createPushConfigQueries } from '../prisma/push-config-queries.js';

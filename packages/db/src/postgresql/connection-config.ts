@@ -1,6 +1,6 @@
 import { ClusterError } from '@a2a-cluster/core';
 import type { PoolConfig } from 'pg';
-import type { DatabaseOptions } from '../create-database.js';
+import type { DatabaseOptions } from '../database-options.js';
 
 /** What connections of one kind are given. */
 export interface ConnectionLimits {

@@ -1,6 +1,6 @@
 import { PrismaPg } from '@prisma/adapter-pg';
 import { createSilentLogger, createSystemClock } from '@a2a-cluster/core';
-import type { DatabaseOptions } from '../create-database.js';
+import type { DatabaseOptions } from '../database-options.js';
 import type { Database } from '../database.js';
 import { PrismaClient } from '../generated/postgresql/client.js';
 import { createPushConfigQueries } from '../prisma/push-config-queries.js';

@@ -1,5 +1,5 @@
 import { createSystemClock } from '@a2a-cluster/core';
-import type { DatabaseOptions } from '../create-database.js';
+import type { DatabaseOptions } from '../database-options.js';
 import type { Database } from '../database.js';
 import { PrismaClient } from '../generated/sqlite/client.js';
 import { createPushConfigQueries } from '../prisma/push-config-queries.js';

@@ -1,6 +1,6 @@
 import net from 'node:net';
 import { createTestDatabase, openRaw, type RawConnection, type TestDatabase } from '@a2a-cluster/testing';
-import type { DatabaseOptions } from '../../src/create-database.js';
+import type { DatabaseOptions } from '../../src/database-options.js';
 import type { Database } from '../../src/database.js';
 import { createMysqlDatabase } from '../../src/mysql/database.js';
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { NewEvent } from '@a2a-cluster/core';
 import { createTestDatabase, openRaw, type RawConnection, type TestDatabase } from '@a2a-cluster/testing';
-import type { DatabaseOptions } from '../../src/create-database.js';
+import type { DatabaseOptions } from '../../src/database-options.js';
 import type { Database } from '../../src/database.js';
 import { createPostgresDatabase } from '../../src/postgresql/database.js';
 import type { CreateTask } from '../../src/statements/journal-statements.js';
