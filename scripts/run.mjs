@@ -12,14 +12,26 @@ async function demo(args) {
   return run(node, ['scripts/demo.mjs', ...args], shown);
 }
 
+/** Tests with real processes and real time come by themselves: beside others they would measure the machine. */
+const scenarios = '(test/integration|apps/clustermode/test/processes|contention)';
+const parts = {
+  units: ['--testPathIgnorePatterns', '/node_modules/', '/dist/', scenarios],
+  scenarios: ['--runInBand', '--testPathPatterns', scenarios],
+};
+
+/** With arguments: one jest with them. Without: every test, in two parts, each with a report in `.data`. */
 async function test(args) {
   await prepare();
-  const jest = [
-    '--experimental-vm-modules',
-    '--disable-warning=ExperimentalWarning',
-    bin('jest/bin/jest.js'),
-  ];
-  return run(node, [...jest, ...args], shown);
+  const node20 = ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning'];
+  const jest = (more) => run(node, [...node20, bin('jest/bin/jest.js'), ...more], shown);
+  if (args.length > 0) return jest(args);
+  const failed = [];
+  for (const [name, choice] of Object.entries(parts)) {
+    const report = ['--json', `--outputFile=.data/test-report-${name}.json`];
+    if ((await jest([...choice, ...report])) !== 0) failed.push(name);
+  }
+  say(failed.length === 0 ? 'Tests: all passed.' : `Tests failed: ${failed.join(', ')}`);
+  return failed.length === 0 ? 0 : 1;
 }
 
 async function build() {
@@ -31,7 +43,7 @@ async function build() {
 async function typecheck() {
   await prepare();
   await turbo('typecheck');
-  return 0;
+  return run(node, [bin('typescript/bin/tsc'), '-p', 'test/tsconfig.json'], shown);
 }
 
 /** Every check runs, whatever the ones before it said. */

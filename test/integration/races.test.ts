@@ -1,6 +1,7 @@
 import { inspect } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { TaskState } from '@a2a-js/sdk';
+import type { Logger } from '@a2a-cluster/core';
 import { A2AError, TaskNotCancelableError } from '@a2a-js/sdk/errors';
 import {
   availableProviders,
