@@ -9,6 +9,8 @@ export type Fault =
   | 'answer_lost'
   /** Not carried out, and nobody can tell. */
   | 'request_lost'
+  /** Nobody can tell; it waits somewhere and is carried out just before the next call of the statement. */
+  | 'overtaken'
   /** Carried out when {@link FaultyDatabase.thaw} is called, answered then. */
   | 'frozen';
 
@@ -34,14 +36,19 @@ export function createFaultyDatabase(inner: Database): FaultyDatabase {
   let frozen: (() => void)[] = [];
   let plan: FaultPlan | undefined;
 
+  const waiting = new Map<string, () => Promise<unknown>>();
+
   const run = async (name: string, call: () => Promise<unknown>): Promise<unknown> => {
     counts.set(name, (counts.get(name) ?? 0) + 1);
+    await waiting.get(name)?.();
+    waiting.delete(name);
     const fault = queued.get(name)?.shift() ?? plan?.(name);
     if (fault === undefined || fault === 'well') return call();
     if (fault === 'refused') throw new ClusterError('STORE_FAULT', `${name} was refused`);
     if (fault === 'frozen') await new Promise<void>((resolve) => frozen.push(resolve));
     if (fault === 'frozen') return call();
     if (fault === 'answer_lost') await call();
+    if (fault === 'overtaken') waiting.set(name, call);
     throw new ClusterError('UNKNOWN_OUTCOME', `${name} was not answered`);
   };
   const wrap = <T extends object>(part: T): T =>

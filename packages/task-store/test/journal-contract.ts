@@ -277,7 +277,7 @@ function describeWrites(scene: () => Scene): void {
 
 function describeAmbiguity(scene: () => Scene): void {
   describe('an attempt that was not answered', () => {
-    const faults = [['answer_lost'], ['request_lost'], ['refused']] as const;
+    const faults = [['answer_lost'], ['request_lost'], ['overtaken'], ['refused']] as const;
 
     test.each(faults)('of a creation is resolved (%s): one row, told once', async (fault) => {
       scene().faulty.next('createTask', fault, fault);
@@ -301,14 +301,16 @@ function describeAmbiguity(scene: () => Scene): void {
       expect(await scene().commit(TaskState.TASK_STATE_COMPLETED)).toMatchObject({ ok: true, version: 2 });
     });
 
-    test('that lands after its retry was refused is found by the look that follows', async () => {
-      await scene().create();
-      scene().faulty.next('commit', 'refused', 'answer_lost');
-      // The retry meets its own row; the search before it was not answered and proves nothing.
-      scene().faulty.next('findOwnWrite', 'request_lost');
-      expect(await scene().commit(TaskState.TASK_STATE_COMPLETED)).toMatchObject({ ok: true, version: 2 });
-      expect(scene().told()).toEqual(['1:task/1', '2:statusUpdate/1']);
-    });
+    test.each([TaskState.TASK_STATE_WORKING, TaskState.TASK_STATE_COMPLETED])(
+      'that lands while its retry is on the way is found by the search after the refusal (state %s)',
+      async (state) => {
+        await scene().create();
+        scene().faulty.next('commit', 'overtaken');
+        expect(await scene().commit(state)).toMatchObject({ ok: true, version: 2 });
+        expect(await scene().log()).toEqual(['task/1', 'statusUpdate/1']);
+        expect(scene().told()).toEqual(['1:task/1', '2:statusUpdate/1']);
+      },
+    );
 
     test.each(faults)('of an opening is resolved (%s): one message, told once', async (fault) => {
       await scene().park();
