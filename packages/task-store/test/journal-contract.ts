@@ -17,6 +17,7 @@ import { emptyTask, openDatabase, status, update, type OpenDatabase } from './su
 const TTL_MS = 5_000;
 const HOLDER = 'replica-a';
 const scope = { tenant: '', owner: 'alice' };
+const clock = createSystemClock();
 const never = new AbortController().signal;
 
 /** A journal over a database that misbehaves as told, and what its listener heard. */
@@ -33,7 +34,7 @@ export class Scene {
     this.faulty = createFaultyDatabase(database);
     this.journal = createJournal({
       database: this.faulty.database,
-      clock: createSystemClock(),
+      clock,
       holder: HOLDER,
       ttlMs: options.ttlMs ?? TTL_MS,
       onCommitted: (committed) => {
@@ -335,6 +336,21 @@ function describeAmbiguity(scene: () => Scene): void {
       expect(await scene().log()).toEqual(['task/1', 'statusUpdate/1']);
       expect(scene().told()).toEqual(['1:task/1', '2:statusUpdate/1']);
     });
+
+    test.each(['createTask', 'openTurn'])(
+      'of %s leaves the lease trusted from when the first attempt was sent',
+      async (statement) => {
+        if (statement === 'openTurn') await scene().park();
+        const sent: number[] = [];
+        scene().faulty.always((name) => {
+          if (name === statement) sent.push(clock.monotonicMs());
+          return name === statement && sent.length === 1 ? 'answer_lost' : undefined;
+        });
+        const done = await (statement === 'openTurn' ? scene().open('m2') : scene().create());
+        expect(sent).toHaveLength(2);
+        expect(done.ok && done.sentAtMs <= sent[0]!).toBe(true);
+      },
+    );
 
     test("of a write without a lease is the caller's after a few attempts", async () => {
       await scene().park();
