@@ -10,9 +10,13 @@ export const BLOCK_MS = 15;
 /** The same for the tries after the first: the lock is held for longer, so the event loop comes first. */
 export const RETRY_BLOCK_MS = 4;
 
-/** SQLite's result code of an error of the driver, such as `SQLITE_BUSY`; undefined for other errors. */
+/**
+ * SQLite's result code of an error of the driver, such as `SQLITE_BUSY`; undefined for other errors. Judged by its
+ * shape: the driver's native part makes errors of the context that loaded it first, which `instanceof` denies.
+ */
 export function sqliteCodeOf(error: unknown): string | undefined {
-  if (!(error instanceof Error) || !('code' in error) || typeof error.code !== 'string') return undefined;
+  if (typeof error !== 'object' || error === null) return undefined;
+  if (!('code' in error) || typeof error.code !== 'string') return undefined;
   return error.code.startsWith('SQLITE_') ? error.code : undefined;
 }
 

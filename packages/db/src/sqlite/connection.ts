@@ -131,7 +131,7 @@ export class SqliteConnection {
   private faultOf(call: Pick<SqliteCall<unknown>, 'name' | 'writes'>, cause: unknown): Error {
     if (isClusterError(cause)) return cause;
     const code = sqliteCodeOf(cause);
-    if (code === undefined && cause instanceof Error && !this.database) {
+    if (code === undefined && !this.database) {
       return unreachable({ statement: call.name, cause });
     }
     const fault = { statement: call.name, cause, ...(code !== undefined && { serverCode: code }) };

@@ -33,6 +33,12 @@ export function startChild(
   const reader = createInterface({ input: child.stdout });
   reader.on('line', (line) => lines.push(line));
   const exited = once(child, 'close');
+  const answer = exited.then(([code]: unknown[]) => {
+    if (code !== 0) throw new Error(`the child ended with ${String(code)}: ${errors}`);
+    return JSON.parse(lines.at(-1) ?? 'null') as unknown;
+  });
+  // A test that kills the child does not ask for its answer.
+  answer.catch(() => {});
   return {
     process: child,
     said: async (line) => {
@@ -41,9 +47,6 @@ export function startChild(
         if (ended && !lines.includes(line)) throw new Error(`the child never said ${line}: ${errors}`);
       }
     },
-    answer: exited.then(([code]: unknown[]) => {
-      if (code !== 0) throw new Error(`the child ended with ${String(code)}: ${errors}`);
-      return JSON.parse(lines.at(-1) ?? 'null') as unknown;
-    }),
+    answer,
   };
 }
