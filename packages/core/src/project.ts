@@ -5,8 +5,8 @@ import type { TaskEvent } from './task-event.js';
 /**
  * The task after an event: a pure fold with the merge rules of the SDK's `ResultManager` (1.3.0), plus the guards
  * the log needs: nothing changes a task that has ended, no event changes a task that does not exist, and an event
- * of another task changes nothing. A `message` event adds the message to the history (protocol 1); the
- * `ResultManager` has no such event.
+ * of another task changes nothing. A `message` event adds the message to the history (protocol 1), whatever its id: a
+ * client may use one twice. The `ResultManager` has no such event.
  *
  * Never changes its arguments; what it returns may share parts with them, so treat both as read-only. Events and
  * task are complete objects as the SDK's codec gives them (lists present, even if empty).
@@ -65,7 +65,7 @@ function apply({ task, event, userMessage, ours }: Step): Task | undefined {
     case 'artifactUpdate':
       return task && task.id === event.data.taskId ? applyArtifact(task, event.data, ours) : task;
     case 'message':
-      return task && { ...task, history: addMessage(task.history, event.data, ours) };
+      return task && { ...task, history: append(task.history, event.data, ours) };
   }
 }
 
@@ -124,7 +124,10 @@ function appendParts(present: Artifact, chunk: Artifact, ours: Ours | undefined)
 }
 
 function addMessage(history: Message[], message: Message, ours: Ours | undefined): Message[] {
-  if (hasMessage(history, message)) return history;
+  return hasMessage(history, message) ? history : append(history, message, ours);
+}
+
+function append(history: Message[], message: Message, ours: Ours | undefined): Message[] {
   const grown = owned(history, ours);
   grown.push(message);
   return grown;

@@ -36,8 +36,7 @@ async function model(
   if (stored && isTerminal(stored.status?.state)) return stored;
   if (next.kind === 'task' && stored && stored.id !== next.data.id) return stored;
   if (next.kind !== 'message') return byResultManager(stored, next, userMessage);
-  const known = stored?.history.some((other) => other.messageId === next.data.messageId);
-  return !stored || known ? stored : { ...stored, history: [...stored.history, next.data] };
+  return stored && { ...stored, history: [...stored.history, next.data] };
 }
 
 function deepFreeze<T>(value: T): T {

@@ -7,6 +7,7 @@ import type { JournalStatements } from '@a2a-cluster/db';
 import type { EventStream, Tail } from '@a2a-cluster/event-stream';
 import type { Journal, TaskReader } from '@a2a-cluster/task-store';
 import { filterExtensions, type AdmissionRules } from './admission.js';
+import { contentKey, isOtherMessage } from './message-key.js';
 import type { ResolvedHandlerOptions } from './options.js';
 import { readOpened } from './read-opened.js';
 import { contextMismatch, malformed, taskBusy, taskEnded, taskNotFound } from './refusals.js';
@@ -169,8 +170,14 @@ type TakenLease =
 
 async function takeLease(parts: OpenTurnParts, incoming: Incoming): Promise<TakenLease> {
   const { taskId } = incoming.message;
-  const attempt = (): ReturnType<Journal['openTurn']> => parts.journal.openTurn(openRequest(parts, incoming));
+  let key = incoming.message.messageId;
+  const attempt = (): ReturnType<Journal['openTurn']> =>
+    parts.journal.openTurn(openRequest(parts, incoming, key));
   let opened = await attempt();
+  if (!opened.ok && opened.refusal === 'duplicate' && (await reusesId(parts, incoming))) {
+    key = contentKey(incoming.message);
+    opened = await attempt();
+  }
   if (!opened.ok && opened.refusal === 'parked_busy') {
     const { stream, clock, options } = parts;
     const released = await waitForRelease({
@@ -199,8 +206,18 @@ async function takeLease(parts: OpenTurnParts, incoming: Incoming): Promise<Take
   }
 }
 
+/** Whether the id of the message is that of an earlier one which says something else. */
+async function reusesId(parts: OpenTurnParts, { message, scope }: Incoming): Promise<boolean> {
+  const stored = await parts.reader.read({ taskId: message.taskId, scope });
+  return stored !== null && isOtherMessage(stored.task, message);
+}
+
 /** @throws A2AError when the message is larger than an event may be. */
-function openRequest(parts: OpenTurnParts, incoming: Incoming): Parameters<Journal['openTurn']>[0] {
+function openRequest(
+  parts: OpenTurnParts,
+  incoming: Incoming,
+  messageId: string,
+): Parameters<Journal['openTurn']>[0] {
   const { message, scope } = incoming;
   const payload = encodeEvent({ kind: 'message', data: message });
   const { maxEventBytes } = parts.options;
@@ -213,7 +230,7 @@ function openRequest(parts: OpenTurnParts, incoming: Incoming): Parameters<Journ
     holder: parts.holder,
     ttlMs: parts.ttlMs,
     takeOver: !parts.quiet(),
-    event: { kind: 'message', payload, writeId: randomUUID(), messageId: message.messageId },
+    event: { kind: 'message', payload, writeId: randomUUID(), messageId },
   };
 }
 
