@@ -1,6 +1,20 @@
 import { randomUUID } from 'node:crypto';
-import { Role, type AgentCard, type Message, type SendMessageRequest } from '@a2a-js/sdk';
-import { DefaultRequestHandler, ServerCallContext, type AgentExecutor } from '@a2a-js/sdk/server';
+import { afterEach } from '@jest/globals';
+import {
+  Role,
+  TaskState,
+  type AgentCard,
+  type Message,
+  type SendMessageRequest,
+  type StreamResponse,
+  type Task,
+} from '@a2a-js/sdk';
+import {
+  DefaultRequestHandler,
+  ServerCallContext,
+  type AgentExecutor,
+  type PushNotificationStore,
+} from '@a2a-js/sdk/server';
 import { createSilentLogger, createSystemClock, type Clock, type Logger } from '@a2a-cluster/core';
 import { createMemoryDatabase, type Database } from '@a2a-cluster/db';
 import { createEventStream, type EventStream } from '@a2a-cluster/event-stream';
@@ -15,6 +29,7 @@ import {
   createSdkTaskStore,
   createTaskReader,
   scopeOf,
+  type CommitListener,
   type Journal,
 } from '@a2a-cluster/task-store';
 import {
@@ -45,6 +60,8 @@ export const card: AgentCard = {
 
 export interface TestReplica {
   readonly handler: ClusterRequestHandler;
+  readonly turns: RunningTurns;
+  readonly database: Database;
   readonly journal: Journal;
   readonly stream: EventStream;
   readonly heartbeat: Heartbeat;
@@ -52,68 +69,55 @@ export interface TestReplica {
   close(): Promise<void>;
 }
 
-export interface TestReplicaOptions extends HandlerOptions {
+export interface TestReplicaOptions {
   readonly executor: AgentExecutor;
   readonly database?: Database;
   readonly lease?: LeaseOptions;
+  readonly handler?: HandlerOptions;
   readonly holder?: string;
   readonly clock?: Clock;
   readonly logger?: Logger;
+  readonly pollIntervalMs?: number;
   readonly quiet?: () => boolean;
+  readonly pushConfigs?: PushNotificationStore;
+  /** Hears of every commit after the stream. */
+  readonly onCommitted?: CommitListener;
 }
 
 /** A replica without transports, sweeper and push, over a database in memory unless one is given. */
 export async function startReplica(options: TestReplicaOptions): Promise<TestReplica> {
+  const { executor, quiet, pushConfigs, onCommitted } = options;
   const clock = options.clock ?? createSystemClock();
   const logger = options.logger ?? createSilentLogger();
   const database = options.database ?? createMemoryDatabase({ clock });
   const lease = resolveLeaseOptions(options.lease ?? { ttlMs: 3_000, heartbeatMs: 500 });
   const holder = options.holder ?? `replica-${randomUUID().slice(0, 8)}`;
-  const stream = createEventStream({
-    database,
-    clock,
-    logger,
-    options: { hints: 'auto', pollIntervalMs: 20 },
-  });
+  const pollIntervalMs = options.pollIntervalMs ?? 20;
+  const stream = createEventStream({ database, clock, logger, options: { hints: 'auto', pollIntervalMs } });
   const heartbeat = createHeartbeat({ leases: database.leases, holder, options: lease, clock, logger });
   const reader = createTaskReader({ database });
-  const onCommitted = (committed: Parameters<EventStream['committed']>[0]): void =>
-    stream.committed(committed);
-  const journal = createJournal({ database, clock, logger, holder, ttlMs: lease.ttlMs, onCommitted });
-  const {
-    executor,
-    database: _database,
-    lease: _lease,
-    holder: _holder,
-    clock: _clock,
-    logger: _logger,
-    quiet,
-    ...rest
-  } = options;
+  const journal = createJournal({
+    ...{ database, clock, logger, holder, ttlMs: lease.ttlMs },
+    onCommitted: (committed) => {
+      stream.committed(committed);
+      onCommitted?.(committed);
+    },
+  });
   const resolved = resolveHandlerOptions(
-    { cancelGraceMs: lease.cancelGraceMs, ...rest },
+    { cancelGraceMs: lease.cancelGraceMs, ...options.handler },
     { heartbeatMs: lease.heartbeatMs, trustMs: lease.ttlMs - lease.marginMs },
   );
   const turnParts = {
-    journal,
-    stream,
-    heartbeat,
-    clock,
-    logger,
-    holder,
-    ttlMs: lease.ttlMs,
+    ...{ journal, stream, heartbeat, clock, logger, holder, ttlMs: lease.ttlMs },
     options: resolved,
   };
   const turns = new RunningTurns({ ...turnParts, newId: () => randomUUID() });
   const store = createSdkTaskStore({ database, reader, logger });
   const handler = createClusterRequestHandler({
     ...turnParts,
-    card,
-    executor,
-    reader,
-    turns,
+    ...{ card, executor, reader, turns },
     inner: new DefaultRequestHandler(card, store, executor),
-    pushConfigs: null,
+    pushConfigs: pushConfigs ?? null,
     rules: { card, validateInputModes: false },
     statements: database.journal,
     leases: database.leases,
@@ -124,11 +128,7 @@ export async function startReplica(options: TestReplicaOptions): Promise<TestRep
   await stream.start();
   await heartbeat.start();
   return {
-    handler,
-    journal,
-    stream,
-    heartbeat,
-    holder,
+    ...{ handler, turns, journal, stream, heartbeat, holder, database },
     async close() {
       await handler.closeTurns({ drainTimeoutMs: 1, fail: true, writeTimeoutMs: 500 });
       await stream.close();
@@ -174,4 +174,93 @@ export function executor(
   cancelTask?: AgentExecutor['cancelTask'],
 ): AgentExecutor {
   return { execute, cancelTask: cancelTask ?? (() => Promise.resolve()) };
+}
+
+/** Replicas of one test file; closed after each test. */
+export function replicasOfTest(): (options: TestReplicaOptions) => Promise<TestReplica> {
+  const replicas: TestReplica[] = [];
+  afterEach(async () => {
+    for (const replica of replicas.splice(0)) await replica.close();
+  });
+  return async (options) => {
+    const replica = await startReplica(options);
+    replicas.push(replica);
+    return replica;
+  };
+}
+
+/** Sends and gives the task that answers. */
+export async function send(replica: TestReplica, message: SendMessageRequest): Promise<Task> {
+  return (await replica.handler.sendMessage(message, contextOf())) as Task;
+}
+
+export function stream(replica: TestReplica, message: SendMessageRequest): Promise<StreamResponse[]> {
+  return collect(replica.handler.sendMessageStream(message, contextOf()));
+}
+
+export function subscribe(replica: TestReplica, id: string): Promise<StreamResponse[]> {
+  return collect(replica.handler.resubscribe({ id, tenant: '' }, contextOf()));
+}
+
+export function cancel(replica: TestReplica, id: string): Promise<Task> {
+  return replica.handler.cancelTask({ id, tenant: '', metadata: undefined }, contextOf());
+}
+
+export async function collect(
+  source: AsyncGenerator<StreamResponse, void, undefined>,
+): Promise<StreamResponse[]> {
+  const events: StreamResponse[] = [];
+  for await (const event of source) events.push(event);
+  return events;
+}
+
+/** What a stream said, in short: `task`, `artifactUpdate`, or the state of a status update. */
+export function told(events: readonly StreamResponse[]): string[] {
+  return events.map(({ payload }) => {
+    if (payload?.$case !== 'statusUpdate') return payload?.$case ?? '';
+    return stateText(payload.value.status?.state);
+  });
+}
+
+/** `COMPLETED` of `TASK_STATE_COMPLETED`. */
+export function stateOf(task: Task | undefined): string {
+  return stateText(task?.status?.state);
+}
+
+function stateText(state: TaskState | undefined): string {
+  return (TaskState[state ?? 0] ?? '').replace('TASK_STATE_', '');
+}
+
+/** The text of the status message. */
+export function statusText(task: Task): string {
+  const content = task.status?.message?.parts[0]?.content;
+  return content?.$case === 'text' ? content.value : '';
+}
+
+/** Why the cluster ended the task. */
+export function reasonOf(task: Task): unknown {
+  return (task.metadata?.['a2a-cluster'] as { reason?: string } | undefined)?.reason;
+}
+
+/** A promise that is settled from outside. */
+export interface Gate<T = void> {
+  readonly passed: Promise<T>;
+  open(value: T): void;
+}
+
+export function gate<T = void>(): Gate<T> {
+  let open!: (value: T) => void;
+  const passed = new Promise<T>((resolve) => (open = resolve));
+  return { passed, open };
+}
+
+/** Resolves when the condition holds; looked at on every turn of the event loop. */
+export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await condition())) await new Promise((resolve) => setTimeout(resolve, 2));
+}
+
+/** The log in short: kind, epoch. */
+export async function logOf(database: Database, taskId: string): Promise<string[]> {
+  const rows = await database.log.readEvents({ taskId, after: 0, limit: 1_000 });
+  return rows.map((row) => `${row.kind}/${row.epoch}`);
 }

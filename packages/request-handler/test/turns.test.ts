@@ -1,34 +1,11 @@
-import { afterEach, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { TaskState, type StreamResponse, type Task } from '@a2a-js/sdk';
 import { UnsupportedOperationError } from '@a2a-js/sdk/errors';
 import { createMemoryDatabase } from '@a2a-cluster/db';
 import { artifactEvent, statusEvent, taskEvent } from '../../../test/integration/support/events.js';
-import {
-  contextOf,
-  executor,
-  request,
-  startReplica,
-  type TestReplica,
-  type TestReplicaOptions,
-} from './support.js';
+import { collect, contextOf, executor, replicasOfTest, request } from './support.js';
 
-const replicas: TestReplica[] = [];
-
-async function start(options: TestReplicaOptions): Promise<TestReplica> {
-  const replica = await startReplica(options);
-  replicas.push(replica);
-  return replica;
-}
-
-afterEach(async () => {
-  for (const replica of replicas.splice(0)) await replica.close();
-});
-
-async function collect(source: AsyncGenerator<StreamResponse, void, undefined>): Promise<StreamResponse[]> {
-  const events: StreamResponse[] = [];
-  for await (const event of source) events.push(event);
-  return events;
-}
+const start = replicasOfTest();
 
 function cases(events: readonly StreamResponse[]): string[] {
   return events.map((event) => event.payload?.$case ?? '');
