@@ -115,6 +115,8 @@ export class RunningTurn {
    */
   async run(executor: AgentExecutor, context: RequestContext): Promise<void> {
     let failure: { readonly error: unknown } | null = null;
+    // Its timer has not had its turn yet.
+    if (this.spec.opened !== null && !this.lease.isHeld()) this.lose('the lease ran out before the start');
     if (!this.abort.signal.aborted) {
       this.executor = executor;
       try {

@@ -1,0 +1,312 @@
+import { describe, expect, test } from '@jest/globals';
+import { TaskState } from '@a2a-js/sdk';
+import { createMemoryDatabase } from '@a2a-cluster/db';
+import { artifactEvent, statusEvent, taskEvent } from '../../../test/integration/support/events.js';
+import { createFaultyDatabase } from '../../task-store/test/faulty-database.js';
+import { turnOf } from '../src/index.js';
+import {
+  cancel,
+  contextOf,
+  executor,
+  gate,
+  logOf,
+  reasonOf,
+  replicasOfTest,
+  request,
+  send,
+  stateOf,
+  stream,
+  told,
+  until,
+} from './support.js';
+
+const { TASK_STATE_WORKING, TASK_STATE_COMPLETED, TASK_STATE_INPUT_REQUIRED, TASK_STATE_CANCELED } =
+  TaskState;
+const start = replicasOfTest();
+const quick = { ttlMs: 3_000, heartbeatMs: 50, cancelGraceMs: 150 };
+
+/** Says it works, then nothing, whatever is asked of it. */
+function deaf(more: (late: Promise<void>) => Promise<void> = () => Promise.resolve()) {
+  const started = gate();
+  const late = gate();
+  return {
+    started: started.passed,
+    late,
+    ...executor(async (context, bus) => {
+      bus.publish(taskEvent(context));
+      bus.publish(statusEvent(context, TASK_STATE_WORKING));
+      started.open();
+      await late.passed;
+      bus.publish(artifactEvent(context, 'late', false));
+      bus.publish(statusEvent(context, TASK_STATE_COMPLETED));
+      await more(late.passed);
+    }),
+  };
+}
+
+describe('a cancel', () => {
+  test.each(['the holder', 'another replica'])(
+    'through %s stands after the grace when the agent is deaf, once, and nothing follows it',
+    async (where) => {
+      const database = createMemoryDatabase();
+      const agent = deaf();
+      const a = await start({ database, lease: quick, executor: agent });
+      const b = await start({ database, lease: quick, executor: agent });
+      const events = stream(a, request('go'));
+      await agent.started;
+      const { rows } = await database.tasks.list({ scope: null, limit: 1 });
+      const { taskId } = rows[0]!;
+      const answers = await Promise.all(
+        (where === 'the holder' ? [a, a] : [b, b, a]).map((at) => cancel(at, taskId)),
+      );
+      expect(answers.map(stateOf)).toEqual(answers.map(() => 'CANCELED'));
+      agent.late.open();
+      expect(told(await events)).toEqual(['task', 'WORKING', 'CANCELED']);
+      await until(() => a.handler.runningTurns === 0);
+      expect(await logOf(database, taskId)).toEqual(['task/1', 'statusUpdate/1', 'statusUpdate/1']);
+      expect(await database.leases.listLeases(10)).toEqual([]);
+      expect(stateOf(await cancel(b, taskId))).toBe('CANCELED');
+    },
+  );
+
+  test('of a holder that is gone stands after the grace, without it', async () => {
+    const database = createMemoryDatabase();
+    const agent = deaf();
+    const a = await start({ database, lease: quick, executor: agent });
+    const b = await start({ database, lease: quick, executor: agent });
+    const { id } = await send(a, request('go', { immediately: true }));
+    await a.heartbeat.close();
+    await a.stream.close();
+    expect(stateOf(await cancel(b, id))).toBe('CANCELED');
+    agent.late.open();
+    await until(async () => (await database.leases.listLeases(10)).length === 0);
+    expect((await logOf(database, id)).at(-1)).toBe('statusUpdate/1');
+  });
+
+  test('of a follow-up that has said nothing ends it CANCELED', async () => {
+    const waiting = gate();
+    const database = createMemoryDatabase();
+    const agent = executor(async (context, bus) => {
+      if (context.task) {
+        waiting.open();
+        return new Promise(() => {});
+      }
+      bus.publish(taskEvent(context));
+      bus.publish(statusEvent(context, TASK_STATE_INPUT_REQUIRED));
+    });
+    const a = await start({ database, lease: quick, executor: agent });
+    const { id } = await send(a, request('go'));
+    const answer = send(a, request('this', { taskId: id }));
+    await waiting.passed;
+    expect(stateOf(await cancel(a, id))).toBe('CANCELED');
+    expect(stateOf(await answer)).toBe('CANCELED');
+  });
+
+  test('of a parked task whose turn lingers ends it, as does one of a parked task without a turn', async () => {
+    const database = createMemoryDatabase();
+    const a = await start({
+      ...{ database, lease: quick },
+      executor: executor(async (context, bus) => {
+        bus.publish(taskEvent(context));
+        bus.publish(statusEvent(context, TASK_STATE_INPUT_REQUIRED));
+        if (context.userMessage.messageId !== 'short')
+          await new Promise((resolve) => turnOf(context).signal.addEventListener('abort', resolve));
+      }),
+    });
+    const lingering = await send(a, request('go'));
+    expect(stateOf(await cancel(a, lingering.id))).toBe('CANCELED');
+    const parked = await send(a, request('go', { messageId: 'short' }));
+    await until(async () => (await database.leases.listLeases(10)).length === 0);
+    expect(stateOf(await cancel(a, parked.id))).toBe('CANCELED');
+    expect(await logOf(database, parked.id)).toHaveLength(3);
+  });
+
+  test('that the agent answers itself keeps its words; one that lost the race is told so', async () => {
+    const database = createMemoryDatabase();
+    const agent = (end: TaskState): ReturnType<typeof executor> =>
+      executor(async (context, bus) => {
+        bus.publish(taskEvent(context));
+        await new Promise((resolve) => turnOf(context).signal.addEventListener('abort', resolve));
+        bus.publish(statusEvent(context, end, 'own words'));
+      });
+    const a = await start({ database, executor: agent(TASK_STATE_CANCELED) });
+    const b = await start({ database, executor: agent(TASK_STATE_COMPLETED) });
+    const first = await send(a, request('go', { immediately: true }));
+    expect((await cancel(b, first.id)).status?.message?.messageId).toBe('m-own words');
+    const second = await send(b, request('go', { immediately: true }));
+    await expect(cancel(a, second.id)).rejects.toThrow('not cancelable');
+    await expect(cancel(a, 'no-such')).rejects.toThrow('Task not found');
+  });
+
+  test.each([
+    ['throws', () => Promise.reject(new Error('no'))],
+    ['never returns', () => new Promise<void>(() => {})],
+  ])("ends the task also when the agent's cancelTask %s", async (_how, cancelTask) => {
+    const a = await start({
+      lease: quick,
+      executor: executor(async (context, bus) => {
+        bus.publish(taskEvent(context));
+        await new Promise((resolve) => turnOf(context).signal.addEventListener('abort', resolve));
+        throw new Error('aborted');
+      }, cancelTask),
+    });
+    const { id } = await send(a, request('go', { immediately: true }));
+    expect(stateOf(await cancel(a, id))).toBe('CANCELED');
+  });
+});
+
+describe('a lost lease', () => {
+  test('stops the executor, mutes it, writes nothing, and callers follow the log', async () => {
+    const database = createMemoryDatabase();
+    const told_: string[] = [];
+    const agent = deaf();
+    const a = await start({
+      ...{ database, lease: quick },
+      executor: {
+        execute: agent.execute,
+        cancelTask: async (taskId, bus) => {
+          told_.push('cancelTask');
+          bus.publish(statusEvent({ taskId, contextId: '' } as never, TASK_STATE_CANCELED));
+        },
+      },
+    });
+    const events = stream(a, request('go'));
+    await agent.started;
+    const { rows } = await database.tasks.list({ scope: null, limit: 1 });
+    const { taskId } = rows[0]!;
+    await database.leases.expireNow(taskId);
+    // The sweeper of another replica, of which this one only sees the rows.
+    await database.journal.sweep({ limit: 1, sweeper: 'b', statusTimestamp: '', text: 'lost', taskId });
+    expect(told(await events)).toEqual(['task', 'WORKING', 'FAILED']);
+    expect(told_).toEqual(['cancelTask']);
+    expect(a.handler.runningTurns).toBe(0);
+    agent.late.open();
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    expect(await logOf(database, taskId)).toEqual(['task/1', 'statusUpdate/1', 'statusUpdate/1']);
+  });
+
+  test('before the executor was started keeps it from starting', async () => {
+    const inner = createMemoryDatabase();
+    const reading = { hook: null as null | (() => Promise<void>) };
+    const log = new Proxy(inner.log, {
+      get: (target, name) =>
+        name !== 'readTask'
+          ? Reflect.get(target, name)
+          : async (read: Parameters<typeof target.readTask>[0]) => {
+              const stored = await target.readTask(read);
+              await reading.hook?.();
+              return stored;
+            },
+    });
+    const calls: string[] = [];
+    const a = await start({
+      database: { ...inner, log },
+      lease: { ttlMs: 2_000, marginMs: 1_900, heartbeatMs: 30, renewalTimeoutMs: 30, sweepIntervalMs: 100 },
+      executor: executor(async (context, bus) => {
+        calls.push(context.userMessage.messageId);
+        bus.publish(taskEvent(context));
+        bus.publish(statusEvent(context, TASK_STATE_INPUT_REQUIRED));
+      }),
+    });
+    const { id } = await send(a, request('go', { messageId: 'one' }));
+    reading.hook = async () => {
+      reading.hook = null;
+      // Longer than the lease can be trusted.
+      await new Promise((resolve) => setTimeout(resolve, 150));
+      await inner.leases.expireNow(id);
+      await inner.journal.sweep({ limit: 1, sweeper: 'b', statusTimestamp: '', text: 'lost', taskId: id });
+    };
+    const task = await send(a, request('this', { taskId: id, messageId: 'two' }));
+    expect([stateOf(task), reasonOf(task)]).toEqual(['FAILED', 'replica_lost']);
+    expect(calls).toEqual(['one']);
+    await until(() => a.handler.runningTurns === 0);
+  });
+
+  test('of a new task whose first write hangs is told as unknown in time, and its place is given back', async () => {
+    const faulty = createFaultyDatabase(createMemoryDatabase());
+    const a = await start({
+      ...{ database: faulty.database, handler: { maxConcurrentTurns: 1 } },
+      lease: { ttlMs: 2_000, marginMs: 1_800, heartbeatMs: 50, renewalTimeoutMs: 50, sweepIntervalMs: 100 },
+      executor: executor(async (context, bus) => {
+        bus.publish(taskEvent(context));
+        await new Promise((resolve) => turnOf(context).signal.addEventListener('abort', resolve));
+      }),
+    });
+    faulty.always((statement) => (statement === 'createTask' ? 'frozen' : undefined));
+    const unknown = { metadata: { reason: 'OUTCOME_UNKNOWN' } };
+    await expect(send(a, request('go'))).rejects.toMatchObject(unknown);
+    await expect(stream(a, request('go'))).rejects.toMatchObject(unknown);
+    expect(a.handler.runningTurns).toBe(0);
+    expect(a.stream.status().tails).toBe(0);
+    faulty.thaw();
+  });
+
+  test('by a database that refuses its events for a whole TTL is given up, not failed', async () => {
+    const faulty = createFaultyDatabase(createMemoryDatabase());
+    const stopped = gate();
+    const a = await start({
+      database: faulty.database,
+      lease: { ttlMs: 1_500, heartbeatMs: 100, marginMs: 200, sweepIntervalMs: 100 },
+      executor: executor(async (context, bus) => {
+        turnOf(context).signal.addEventListener('abort', () => stopped.open());
+        bus.publish(taskEvent(context));
+        await turnOf(context).held;
+        faulty.always((statement) => (statement === 'commit' ? 'refused' : undefined));
+        bus.publish(statusEvent(context, TASK_STATE_WORKING));
+        await stopped.passed;
+      }),
+    });
+    const { id } = await send(a, request('go', { immediately: true }));
+    await stopped.passed;
+    expect(a.handler.runningTurns).toBe(0);
+    expect(await logOf(faulty.database, id)).toEqual(['task/1']);
+  });
+});
+
+describe('places', () => {
+  test('are counted by executors that have not returned, also of turns that are over', async () => {
+    const agent = deaf();
+    const a = await start({ lease: quick, executor: agent, handler: { maxConcurrentTurns: 1 } });
+    const { id } = await send(a, request('go', { immediately: true }));
+    const tooMany = { metadata: { reason: 'TOO_MANY_TURNS' } };
+    await expect(send(a, request('go'))).rejects.toMatchObject(tooMany);
+    await cancel(a, id);
+    await until(() => a.handler.runningTurns === 0);
+    await expect(send(a, request('go'))).rejects.toMatchObject(tooMany);
+    agent.late.open();
+    await new Promise((resolve) => setTimeout(resolve, 10));
+    expect(stateOf(await send(a, request('go')))).toBe('COMPLETED');
+  });
+
+  test('are given back by refused and by failed openings', async () => {
+    const a = await start({
+      handler: { maxConcurrentTurns: 1 },
+      executor: executor(async (context, bus) => {
+        bus.publish(taskEvent(context));
+        bus.publish(statusEvent(context, TASK_STATE_COMPLETED));
+      }),
+    });
+    const uncloneable = { ...request('go'), metadata: { f: () => {} } };
+    for (let round = 0; round < 3; round++) {
+      await expect(send(a, request('go', { taskId: 'no-such' }))).rejects.toThrow('Task not found');
+      await expect(send(a, uncloneable)).rejects.toThrow('Internal error');
+    }
+    expect(a.handler.runningTurns).toBe(0);
+    expect(a.stream.status().tails).toBe(0);
+    expect(await a.database.tasks.list({ scope: null, limit: 1 })).toMatchObject({ total: 0 });
+    expect(stateOf(await send(a, request('go')))).toBe('COMPLETED');
+  });
+});
+
+test('an error of the inside reaches a client without its text', async () => {
+  const a = await start({ executor: executor(async () => {}) });
+  const context = contextOf();
+  Object.defineProperty(context, 'user', {
+    get: () => {
+      throw new Error('secret of the inside');
+    },
+  });
+  await expect(a.handler.sendMessage(request('go'), context)).rejects.toThrow('Internal error.');
+  const events = a.handler.sendMessageStream(request('go'), context);
+  await expect(events.next()).rejects.toThrow('Internal error.');
+});
