@@ -152,14 +152,19 @@ async function run(chosen: Scenario): Promise<string[]> {
   const b = await startReplica({ ...common, database: inner });
   for (const { statement, fault } of chosen.faults) faulty.next(statement, fault);
 
-  const answered: Promise<unknown>[] = [stream(a, request('go'))];
+  const answered: Promise<unknown>[] = [];
+  const subscriptions: Promise<unknown>[] = [];
+  // A refusal is an answer as well.
+  const ask = (...calls: Promise<unknown>[]): void =>
+    void answered.push(...calls.map((call) => call.catch(() => null)));
+  ask(stream(a, request('go')));
   const first = await send(a, request('go')).catch(() => null);
   for (const taskId of first && 'status' in first ? [first.id] : []) {
-    answered.push(subscribe(b, taskId).catch(() => null));
-    answered.push(send(b, request('more', { taskId })), stream(a, request('more', { taskId })));
+    subscriptions.push(subscribe(b, taskId).catch(() => null));
+    ask(send(b, request('more', { taskId })), stream(a, request('more', { taskId })));
     if (chosen.cancelAfterMs !== null) {
       await new Promise((resolve) => setTimeout(resolve, chosen.cancelAfterMs ?? 0));
-      answered.push(cancel(a, taskId), cancel(b, taskId));
+      ask(cancel(a, taskId), cancel(b, taskId));
     }
   }
   if (chosen.closeAfterMs !== null) {
@@ -168,9 +173,10 @@ async function run(chosen: Scenario): Promise<string[]> {
   }
   await until(() => a.handler.runningTurns + b.handler.runningTurns === 0);
   await endAbandoned(inner);
+  await Promise.all(answered);
   // A subscription of a task that stays parked ends with its replica.
   await Promise.all([a.close(), b.close()]);
-  await Promise.allSettled(answered);
+  await Promise.all(subscriptions);
   const left = a.stream.status().tails + b.stream.status().tails;
   return [...(await violations(inner, chosen.keep)), ...(left > 0 ? [`${left} tails left`] : [])];
 }
