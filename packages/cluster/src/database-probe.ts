@@ -24,17 +24,21 @@ export function createDatabaseProbe(options: DatabaseProbeOptions): DatabaseProb
   let away = false;
   let loop: Promise<void> | null = null;
 
-  const ask = async (): Promise<void> => {
+  const ping = async (): Promise<void> => {
     const sentAtMs = clock.monotonicMs();
     try {
       await database.ping();
-      answeredAtMs = sentAtMs;
+      answeredAtMs = Math.max(answeredAtMs ?? 0, sentAtMs);
       if (away) logger.info({}, 'the database answers again');
       away = false;
     } catch (error) {
       if (!away && !stop.signal.aborted) logger.warn({ err: error }, 'the database does not answer');
       away = true;
     }
+  };
+  /** A question that hangs keeps neither the next one nor a close from coming. */
+  const ask = async (): Promise<void> => {
+    await Promise.race([ping(), sleep({ clock, delayMs: intervalMs, signal: stop.signal })]);
   };
   const run = async (): Promise<void> => {
     while (!stop.signal.aborted) {
