@@ -1,5 +1,6 @@
+import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { availableProviders } from '@a2a-cluster/testing';
+import { availableProviders, workspaceRoot } from '@a2a-cluster/testing';
 import { startCluster, type TestCluster } from './support/cluster-of.js';
 import { violations } from './support/invariants.js';
 import { Recording, stateOf } from './support/recording.js';
@@ -7,15 +8,21 @@ import { HEARTBEAT_MS, TTL_MS } from './support/replica-process.js';
 import { Rows } from './support/rows.js';
 import { waitUntil } from './support/wait-until.js';
 
+const echo = path.join(workspaceRoot, 'test/integration/support/agents/echo.mjs');
+
 describe.each(availableProviders())('leases and parked tasks, on %s', (provider) => {
   let cluster: TestCluster;
   let rows: Rows;
+  /** A turn that says nothing for ten times the TTL, beside all others. */
+  let quiet: Recording;
 
   beforeAll(async () => {
     cluster = await startCluster({ provider, count: 2 });
     rows = await Rows.open(cluster.database.url);
+    quiet = new Recording(cluster.replicas[0]!.client.stream({ text: `sleep ${TTL_MS * 10 + 500}; done rested` }));
   });
   afterAll(async () => {
+    expect(await violations(cluster.database.url)).toEqual([]);
     await rows.close();
     await cluster.end();
   });
@@ -49,7 +56,6 @@ describe.each(availableProviders())('leases and parked tasks, on %s', (provider)
     expect(await rows.lease(taskId)).toBeDefined();
     const answer = await b!.client.send({ text: 'done thanks', taskId });
     expect(answer.result?.task?.status.state).toBe('TASK_STATE_COMPLETED');
-    expect(await violations(cluster.database.url)).toEqual([]);
   });
 
   test('a follow-up to a holder that is stuck is refused after one heartbeat interval', async () => {
@@ -65,12 +71,13 @@ describe.each(availableProviders())('leases and parked tasks, on %s', (provider)
   });
 
   test('an agent that echoes the old task as its first event ends no stream by it', async () => {
-    const [a, b] = cluster.replicas;
-    const asked = await a!.client.send({ text: 'ask more' });
+    const env = { AGENT_MODULE: echo };
+    const [a, b] = await Promise.all([cluster.add({ name: 'x', env }), cluster.add({ name: 'y', env })]);
+    const asked = await a.client.send({ text: 'hello' });
     const taskId = asked.result!.task!.id;
-    const subscriber = new Recording(a!.client.subscribe(taskId));
+    const subscriber = new Recording(a.client.subscribe(taskId));
     await subscriber.taskId();
-    const caller = new Recording(b!.client.stream({ text: 'tick 2 50; done all', taskId }));
+    const caller = new Recording(b.client.stream({ text: 'go on', taskId }));
     await caller.find((event) => stateOf(event) === 'TASK_STATE_COMPLETED');
     await subscriber.find((event) => stateOf(event) === 'TASK_STATE_COMPLETED');
     expect(caller.events[0]?.task?.status.state).toBe('TASK_STATE_INPUT_REQUIRED');
@@ -79,13 +86,11 @@ describe.each(availableProviders())('leases and parked tasks, on %s', (provider)
   });
 
   test('a quiet turn keeps its lease for ten times its TTL', async () => {
-    const [a, b] = cluster.replicas;
-    const caller = new Recording(a!.client.stream({ text: `sleep ${TTL_MS * 10}; done rested` }));
-    const taskId = await caller.taskId();
-    const epoch = (await rows.lease(taskId))?.epoch;
-    await caller.find((event) => stateOf(event) === 'TASK_STATE_COMPLETED');
-    expect(epoch).toBe(1);
+    const taskId = await quiet.taskId();
+    await quiet.find((event) => stateOf(event) === 'TASK_STATE_COMPLETED');
     expect((await rows.events(taskId)).map((event) => event.epoch)).toEqual([1, 1]);
-    expect((await b!.client.get(taskId)).result?.status.state).toBe('TASK_STATE_COMPLETED');
+    const [first, last] = await rows.times(taskId);
+    expect(last! - first!).toBeGreaterThanOrEqual(TTL_MS * 10);
+    expect((await cluster.replicas[1]!.client.get(taskId)).result?.status.state).toBe('TASK_STATE_COMPLETED');
   }, 60_000);
 });

@@ -118,7 +118,8 @@ describe.each(availableProviders())('what replicas do with expired leases, on %s
   });
 
   test('a message to such a task before any sweep takes the lease over', async () => {
-    const taskId = await seedTask(database, { state: TaskState.TASK_STATE_INPUT_REQUIRED, ttlMs: 1 });
+    const taskId = await seedTask(database, { state: TaskState.TASK_STATE_INPUT_REQUIRED, ttlMs: TTL_MS });
+    await database.leases.expireNow(taskId);
     const answer = await cluster.replicas[0]!.client.send({ text: 'done', taskId });
     expect(answer.result?.task?.status.state).toBe('TASK_STATE_COMPLETED');
   });
@@ -157,7 +158,7 @@ describe.each(availableProviders())('what replicas do with expired leases, on %s
   });
 
   test('a dead holder is named in the tables and the logs, not to clients', async () => {
-    const taskId = await seedTask(database, { state: TaskState.TASK_STATE_WORKING, ttlMs: 1 });
+    const taskId = await seedTask(database, { state: TaskState.TASK_STATE_WORKING, ttlMs: 500 });
     await leaseGone(taskId);
     const task = await cluster.replicas[0]!.client.get(taskId);
     expect(task.result?.status.state).toBe('TASK_STATE_FAILED');

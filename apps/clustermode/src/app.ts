@@ -1,6 +1,6 @@
 import express from 'express';
 import type { Express, Request, RequestHandler } from 'express';
-import { AGENT_CARD_PATH, AgentCard } from '@a2a-js/sdk';
+import { A2A_VERSION_HEADER, AGENT_CARD_PATH, AgentCard } from '@a2a-js/sdk';
 import type { A2ARequestHandler } from '@a2a-js/sdk/server';
 import {
   agentCardHandler,
@@ -31,6 +31,8 @@ export interface AppOptions {
   readonly streaming?: RequestHandler;
   /** Makes the context of a call; default: the SDK's. */
   readonly contextBuilder?: JsonRpcHandlerOptions['contextBuilder'];
+  /** The version of the card for clients that name none; default 1.0. */
+  readonly cardDefaultVersion?: '1.0' | '0.3';
   /** Seconds for which clients may keep the card; default 3600. */
   readonly cardMaxAge?: number;
 }
@@ -70,18 +72,20 @@ export function createApp(options: AppOptions): Express {
 
 /**
  * The SDK's card handler. It prints the card's inner form as it is, in which security schemes are not A2A's JSON, so
- * clients of 1.0 get the encoded card; for 0.3 the handler translates the inner form itself.
+ * clients of 1.0 get the encoded card; for 0.3 the handler translates the inner form itself. Clients of 0.3 and
+ * tools that know 1.0 alike ask for the card without naming a version: the operator says which they get.
  */
 function card(options: AppOptions): RequestHandler {
   const common = {
-    legacyCompat: { enabled: true },
     ...(options.cardMaxAge === undefined ? {} : { cache: { maxAge: options.cardMaxAge } }),
   };
   const inner = (): Promise<AgentCard> => options.requestHandler.getAgentCard();
   const encoded = async (): Promise<AgentCard> => AgentCard.toJSON(await inner()) as AgentCard;
-  const legacy = agentCardHandler({ ...common, agentCardProvider: inner });
+  const legacy = agentCardHandler({ ...common, legacyCompat: { enabled: true }, agentCardProvider: inner });
   const current = agentCardHandler({ ...common, agentCardProvider: encoded });
-  return (req: Request, res, next) => (isLegacyVersion(req) ? legacy : current)(req, res, next);
+  const isLegacy = (req: Request): boolean =>
+    req.header(A2A_VERSION_HEADER) ? isLegacyVersion(req) : options.cardDefaultVersion === '0.3';
+  return (req: Request, res, next) => (isLegacy(req) ? legacy : current)(req, res, next);
 }
 
 const passOn: RequestHandler = (_req, _res, next) => next();

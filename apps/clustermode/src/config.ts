@@ -30,6 +30,8 @@ export interface Config {
   readonly pushAllowPrivate: boolean;
   readonly maxConcurrentTurns: number | undefined;
   /** In bytes. */
+  /** The version of the card for clients that name none. */
+  readonly cardDefaultVersion: '1.0' | '0.3';
   readonly bodyLimit: number;
 }
 
@@ -93,6 +95,7 @@ function configOf(values: Values, grants: readonly Grant[] | undefined): Config 
     grants,
     pushAllowPrivate: values.PUSH_ALLOW_PRIVATE ?? false,
     maxConcurrentTurns: values.MAX_CONCURRENT_TURNS,
+    cardDefaultVersion: values.CARD_DEFAULT_VERSION ?? '1.0',
     bodyLimit: values.BODY_LIMIT ?? 1024 * 1024,
   };
 }

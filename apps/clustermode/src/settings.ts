@@ -41,6 +41,11 @@ export const settings = {
   AUTH_TOKENS: of(z.string(), 'token=user or token=user@tenant, comma separated', 'no authentication'),
   PUSH_ALLOW_PRIVATE: of(trueOrFalse(), 'whether webhooks may have private addresses', 'false'),
   MAX_CONCURRENT_TURNS: of(wholeNumber(1, 1_000_000), 'most turns this replica runs at once', 'no limit'),
+  CARD_DEFAULT_VERSION: of(
+    oneOf(['1.0', '0.3']),
+    'which agent card a client gets that names no A2A version: 1.0 or 0.3',
+    '1.0',
+  ),
   BODY_LIMIT: of(byteSize(), 'largest request body, such as 512kb or 2mb', '1mb'),
 };
 

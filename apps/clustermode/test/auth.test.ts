@@ -65,7 +65,7 @@ describe('without a valid token', () => {
     expect(body.supportedInterfaces.map((each: { protocolVersion: string }) => each.protocolVersion)).toEqual(
       ['1.0', '1.0', '0.3', '0.3'],
     );
-    const old = await request(server.app).get('/.well-known/agent-card.json');
+    const old = await request(server.app).get('/.well-known/agent-card.json').set('A2A-Version', '0.3');
     expect(old.body.securitySchemes.bearer).toMatchObject({ type: 'http', scheme: 'Bearer' });
   });
 });

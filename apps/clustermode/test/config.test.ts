@@ -18,6 +18,7 @@ describe('the configuration', () => {
       hints: 'auto',
       logLevel: 'info',
       pushAllowPrivate: false,
+      cardDefaultVersion: '1.0',
       bodyLimit: 1024 * 1024,
       grants: undefined,
       leaseTtlMs: undefined,

@@ -20,12 +20,13 @@ export interface Fixture {
 export interface FixtureOptions {
   readonly authTokens?: string;
   readonly bodyLimit?: number;
+  readonly cardDefaultVersion?: '1.0' | '0.3';
   /** Stands in for methods of the handler. */
   readonly instead?: Partial<A2ARequestHandler>;
 }
 
 export function createFixture(options: FixtureOptions = {}): Fixture {
-  const { authTokens, bodyLimit = 64 * 1024, instead = {} } = options;
+  const { authTokens, bodyLimit = 64 * 1024, cardDefaultVersion = '1.0', instead = {} } = options;
   const card = agentCardFor({ publicUrl: 'http://localhost:41241', authenticated: authTokens !== undefined });
   const store = new CountingStore();
   const inner = new DefaultRequestHandler(
@@ -41,6 +42,7 @@ export function createFixture(options: FixtureOptions = {}): Fixture {
     requestHandler: handler,
     authentication: createAuthentication(grants),
     bodyLimit,
+    cardDefaultVersion,
     health: () => ({ ready: false, reasons: ['draining'], replicaId: 'r1-boot' }),
     logger: createSilentLogger(),
   });

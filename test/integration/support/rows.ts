@@ -34,6 +34,14 @@ export class Rows {
     }));
   }
 
+  /** When the events of a task were stored, by the database's clock, in milliseconds since 1970. */
+  async times(taskId: string): Promise<number[]> {
+    const rows = await this.query(
+      `SELECT created_at FROM task_events WHERE task_id = '${quote(taskId)}' ORDER BY seq`,
+    );
+    return rows.map((row) => Number(row['created_at']));
+  }
+
   async task(taskId: string): Promise<{ readonly state: string; readonly version: number } | undefined> {
     const [row] = await this.query(`SELECT state, version FROM tasks WHERE id = '${quote(taskId)}'`);
     return row && { state: String(row['state']), version: Number(row['version']) };

@@ -60,6 +60,7 @@ async function run({ cluster, server, config, log }: Running): Promise<void> {
       requestHandler: cluster.requestHandler,
       authentication: createAuthentication(config.grants),
       bodyLimit: config.bodyLimit,
+      cardDefaultVersion: config.cardDefaultVersion,
       health: () => ({ ...cluster.status() }),
       logger: log,
       streaming: cluster.streaming(),
