@@ -102,6 +102,36 @@ describe('a replica that closes', () => {
     expect(await database.leases.listLeases(10)).toEqual([]);
   });
 
+  test('is not done before the lease of a turn that was letting go is gone', async () => {
+    const inner = createMemoryDatabase();
+    const going = gate();
+    const gone = gate();
+    const leases = new Proxy(inner.leases, {
+      get: (target, name) =>
+        name !== 'release'
+          ? Reflect.get(target, name)
+          : async (key: Parameters<typeof target.release>[0]) => {
+              going.open();
+              await gone.passed;
+              return target.release(key);
+            },
+    });
+    const a = await start({
+      database: { ...inner, leases },
+      executor: executor(async (context, bus) => {
+        bus.publish(taskEvent(context));
+        bus.publish(statusEvent(context, TASK_STATE_INPUT_REQUIRED));
+      }),
+    });
+    await send(a, request('go'));
+    await going.passed;
+    const closed = a.handler.closeTurns(soon).then(async () => inner.leases.listLeases(10));
+    await new Promise((resolve) => setTimeout(resolve, 150));
+    expect(a.handler.runningTurns).toBe(1);
+    gone.open();
+    expect(await closed).toEqual([]);
+  });
+
   test('makes no task of an agent that had answered by a message', async () => {
     const agent = stuck((context, bus) =>
       bus.publish({ kind: 'message', data: agentMessage(context, 'hello') }),
