@@ -1,7 +1,18 @@
 import { randomUUID } from 'node:crypto';
 import type { Task } from '@a2a-js/sdk';
-import { encodeEvent, errorText, failedStatus, isClusterError, sleep, type Scope } from '@a2a-cluster/core';
-import type { OpenTurnParts } from './open-turn.js';
+import {
+  encodeEvent,
+  errorText,
+  failedStatus,
+  isClusterError,
+  sleep,
+  type Clock,
+  type Logger,
+  type Scope,
+} from '@a2a-cluster/core';
+import type { JournalStatements } from '@a2a-cluster/db';
+import type { Journal, TaskReader } from '@a2a-cluster/task-store';
+import type { ResolvedHandlerOptions } from './options.js';
 import { taskNotFound } from './refusals.js';
 
 /** A turn whose lease was just taken. */
@@ -13,10 +24,16 @@ export interface TakenTurn {
   readonly sentAtMs: number;
 }
 
-type ReadParts = Pick<
-  OpenTurnParts,
-  'reader' | 'journal' | 'statements' | 'clock' | 'logger' | 'holder' | 'options'
->;
+/** What reading an opened task needs. */
+export interface ReadOpenedParts {
+  readonly reader: TaskReader;
+  readonly journal: Journal;
+  readonly statements: Pick<JournalStatements, 'look'>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly holder: string;
+  readonly options: Pick<ResolvedHandlerOptions, 'trustMs'>;
+}
 
 const RETRY_PAUSE_MS = 100;
 
@@ -27,7 +44,7 @@ const RETRY_PAUSE_MS = 100;
  *
  * @throws what the last read threw, or A2AError "not found".
  */
-export async function readOpened(parts: ReadParts, turn: TakenTurn): Promise<Task> {
+export async function readOpened(parts: ReadOpenedParts, turn: TakenTurn): Promise<Task> {
   const { taskId, scope } = turn;
   for (;;) {
     try {
@@ -47,7 +64,7 @@ export async function readOpened(parts: ReadParts, turn: TakenTurn): Promise<Tas
 }
 
 /** Ends the turn without knowing its task: a status needs no more than the ids. Never rejects. */
-async function failUnread(parts: ReadParts, turn: TakenTurn): Promise<void> {
+async function failUnread(parts: ReadOpenedParts, turn: TakenTurn): Promise<void> {
   const { taskId, scope, epoch } = turn;
   const { clock, journal, holder, logger, statements } = parts;
   const lost = new AbortController();
@@ -81,6 +98,6 @@ async function failUnread(parts: ReadParts, turn: TakenTurn): Promise<void> {
   }
 }
 
-function restMs(parts: ReadParts, turn: TakenTurn): number {
+function restMs(parts: ReadOpenedParts, turn: TakenTurn): number {
   return turn.sentAtMs + parts.options.trustMs - parts.clock.monotonicMs();
 }
