@@ -12,11 +12,14 @@ async function demo(args) {
   return run(node, ['scripts/demo.mjs', ...args], shown);
 }
 
-/** Tests with real processes and real time come by themselves: beside others they would measure the machine. */
 const scenarios = '(test/integration|apps/clustermode/test/processes|contention)';
+/** Scenarios that take the whole machine come by themselves: beside others they would measure each other. */
+const heavy = '(integration/(crash|races|streams|locks)|contention)';
+const except = (...patterns) => ['--testPathIgnorePatterns', '/node_modules/', '/dist/', ...patterns];
 const parts = {
-  units: ['--testPathIgnorePatterns', '/node_modules/', '/dist/', scenarios],
-  scenarios: ['--runInBand', '--testPathPatterns', scenarios],
+  units: except(scenarios),
+  scenarios: ['--testPathPatterns', scenarios, ...except(heavy)],
+  'heavy scenarios': ['--runInBand', '--testPathPatterns', heavy],
 };
 
 /** With arguments: one jest with them. Without: every test, in two parts, each with a report in `.data`. */
@@ -27,7 +30,7 @@ async function test(args) {
   if (args.length > 0) return jest(args);
   const failed = [];
   for (const [name, choice] of Object.entries(parts)) {
-    const report = ['--json', `--outputFile=.data/test-report-${name}.json`];
+    const report = ['--json', `--outputFile=.data/test-report-${name.replace(' ', '-')}.json`];
     if ((await jest([...choice, ...report])) !== 0) failed.push(name);
   }
   say(failed.length === 0 ? 'Tests: all passed.' : `Tests failed: ${failed.join(', ')}`);

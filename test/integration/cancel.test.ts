@@ -46,7 +46,7 @@ describe.each(availableProviders())('a cancel from another replica, on %s', (pro
     const [a, , c] = cluster.replicas;
     const caller = new Recording(a!.client.stream({ text: 'chunk 3 100 10; deaf 60000' }));
     const taskId = await caller.taskId();
-    await caller.find((event) => event.artifactUpdate !== undefined);
+    await caller.find((event) => event.artifactUpdate?.lastChunk === true);
     const sentAt = performance.now();
     const answer = await c!.client.cancel(taskId);
     const took = performance.now() - sentAt;

@@ -13,13 +13,10 @@ const echo = path.join(workspaceRoot, 'test/integration/support/agents/echo.mjs'
 describe.each(availableProviders())('leases and parked tasks, on %s', (provider) => {
   let cluster: TestCluster;
   let rows: Rows;
-  /** A turn that says nothing for ten times the TTL, beside all others. */
-  let quiet: Recording;
 
   beforeAll(async () => {
     cluster = await startCluster({ provider, count: 2 });
     rows = await Rows.open(cluster.database.url);
-    quiet = new Recording(cluster.replicas[0]!.client.stream({ text: `sleep ${TTL_MS * 10 + 500}; done rested` }));
   });
   afterAll(async () => {
     expect(await violations(cluster.database.url)).toEqual([]);
@@ -84,13 +81,4 @@ describe.each(availableProviders())('leases and parked tasks, on %s', (provider)
     // The subscriber has the task it began with in front of what the caller saw.
     expect(subscriber.events.slice(1)).toEqual(caller.events);
   });
-
-  test('a quiet turn keeps its lease for ten times its TTL', async () => {
-    const taskId = await quiet.taskId();
-    await quiet.find((event) => stateOf(event) === 'TASK_STATE_COMPLETED');
-    expect((await rows.events(taskId)).map((event) => event.epoch)).toEqual([1, 1]);
-    const [first, last] = await rows.times(taskId);
-    expect(last! - first!).toBeGreaterThanOrEqual(TTL_MS * 10);
-    expect((await cluster.replicas[1]!.client.get(taskId)).result?.status.state).toBe('TASK_STATE_COMPLETED');
-  }, 60_000);
 });

@@ -6,6 +6,7 @@ export interface WireEvent {
   readonly message?: { readonly parts: readonly { readonly text?: string }[] };
   readonly statusUpdate?: WireStatusUpdate;
   readonly artifactUpdate?: {
+    readonly lastChunk?: boolean;
     readonly taskId: string;
     readonly artifact: { readonly parts: readonly { text?: string }[] };
   };
