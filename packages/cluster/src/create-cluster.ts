@@ -12,6 +12,7 @@ import {
   createSilentLogger,
   createSystemClock,
   isStorableKey,
+  withFields,
   sleep,
   type Clock,
   type Logger,
@@ -96,21 +97,26 @@ export async function createCluster(options: ClusterOptions): Promise<Cluster> {
     heartbeatMs: lease.heartbeatMs,
     trustMs: lease.ttlMs - lease.marginMs,
   });
-  const logger = options.logger ?? createSilentLogger();
+  const holder = holderOf(options);
+  const logger = withFields(options.logger ?? createSilentLogger(), { replicaId: holder });
   const database = options.database ?? (await openDatabase(options, { ttlMs: lease.ttlMs, logger }));
   try {
     const { warnings } = await database.check({ maxEventBytes: handler.maxEventBytes });
     for (const warning of warnings) logger.warn({}, warning);
     await warmUp(database);
     const clock = options.clock ?? createSystemClock();
-    const holder = `${options.replicaId ?? hostname()}-${randomUUID().slice(0, 8)}`;
-    if (!isStorableKey(holder))
-      throw new ClusterError('CONFIG_INVALID', 'replicaId is too long or cannot be stored');
     return new Replica({ options, lease, handler, logger, database, clock, holder });
   } catch (error) {
     if (options.database === undefined) await database.close();
     throw error;
   }
+}
+
+/** The name of this boot: another one at every start, so that no replica takes an earlier one's leases for its own. */
+function holderOf(options: ClusterOptions): string {
+  const holder = `${options.replicaId ?? hostname()}-${randomUUID().slice(0, 8)}`;
+  if (isStorableKey(holder)) return holder;
+  throw new ClusterError('CONFIG_INVALID', 'replicaId is too long or cannot be stored');
 }
 
 /**

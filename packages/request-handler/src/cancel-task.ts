@@ -2,7 +2,9 @@ import { randomUUID } from 'node:crypto';
 import type { Task } from '@a2a-js/sdk';
 import {
   encodeEvent,
+  isClusterError,
   isTerminalName,
+  sleep,
   type Clock,
   type Logger,
   type Scope,
@@ -37,6 +39,10 @@ export interface CancelRequest {
 
 const CANCELED = 'TASK_STATE_CANCELED';
 
+/** How often the database is asked before its silence is the caller's. */
+const MOST_TRIES = 4;
+const FIRST_PAUSE_MS = 25;
+
 /**
  * Cancels a task on whichever replica it runs (protocol 8). A live turn is told and has the grace to end the task
  * itself; then, or where nothing runs, CANCELED is written here. Gives the cancelled task.
@@ -65,7 +71,7 @@ class Canceller {
   /** The state the task has ended in. */
   async run(): Promise<string> {
     for (;;) {
-      const look = await this.parts.statements.look(this.request);
+      const look = await this.patiently(() => this.parts.statements.look(this.request));
       if (look === null) throw taskNotFound(this.request.taskId);
       if (isTerminalName(look.state)) return look.state;
       if (await this.waitForHolder(look)) continue;
@@ -95,7 +101,7 @@ class Canceller {
   private async mark(epoch: number): Promise<boolean> {
     const { leases, stream, turns, clock, cancelGraceMs } = this.parts;
     const { taskId } = this.request;
-    const marked = await leases.markCancel({ taskId, epoch });
+    const marked = await this.patiently(() => leases.markCancel({ taskId, epoch }));
     if (marked === null) return false;
     this.markedEpoch = epoch;
     this.deadlineMs ??= clock.monotonicMs() + Math.max(0, cancelGraceMs - marked.cancelAgeMs);
@@ -103,6 +109,18 @@ class Canceller {
     if (local?.epoch === epoch) local.requestCancel(marked.cancelAgeMs);
     else stream.hint(taskId);
     return true;
+  }
+
+  /** Asks again where the database did not answer: looking and marking may be done twice. */
+  private async patiently<T>(ask: () => Promise<T>): Promise<T> {
+    for (let tries = 1; ; tries++) {
+      try {
+        return await ask();
+      } catch (error) {
+        if (!isClusterError(error) || tries === MOST_TRIES) throw error;
+        await sleep({ clock: this.parts.clock, delayMs: FIRST_PAUSE_MS * 2 ** tries });
+      }
+    }
   }
 
   /** Watches for the end of that turn. */

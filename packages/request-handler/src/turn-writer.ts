@@ -224,8 +224,14 @@ export class TurnWriter {
   }
 }
 
-/** Agents may write anything there; the column holds short text that every database takes. */
+/**
+ * What the column holds of an agent's timestamp. Lists sort by it as text, so moments are brought to one form; agents
+ * may write anything else there, and then it is kept as far as every database takes it.
+ */
 function storableTimestamp(timestamp: string | undefined): string | null {
-  const text = timestamp?.slice(0, MAX_TIMESTAMP_LENGTH);
-  return text && text.isWellFormed() && !text.includes('\u0000') ? text : null;
+  if (!timestamp) return null;
+  const ms = Date.parse(timestamp);
+  if (!Number.isNaN(ms)) return new Date(ms).toISOString();
+  const text = timestamp.slice(0, MAX_TIMESTAMP_LENGTH);
+  return text.isWellFormed() && !text.includes('\u0000') ? text : null;
 }
