@@ -43,3 +43,17 @@ export function unreachable(fault: StatementFault): ClusterError {
 export function closedFault(statement: string): ClusterError {
   return new ClusterError('CLOSED', `${statement}: the database has been closed`);
 }
+
+/** How a database that is not there comes to be; the end of every message that says so. */
+export const DEPLOY_HINT = 'make it, and its tables, with `DATABASE_URL=... npx prisma migrate deploy`';
+
+/** The fault of a server that answers and does not have the database of the URL. */
+export function databaseMissing(missing: {
+  readonly database: string;
+  readonly serverCode: string;
+  readonly cause: unknown;
+}): ClusterError {
+  const { database, serverCode, cause } = missing;
+  const message = `the database \`${database}\` does not exist on its server: ${DEPLOY_HINT}`;
+  return new ClusterError('DATABASE_UNREACHABLE', message, { cause, details: { serverCode } });
+}

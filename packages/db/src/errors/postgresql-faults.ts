@@ -1,5 +1,12 @@
 import type { ClusterError } from '@a2a-cluster/core';
-import { closedFault, storeFault, unknownOutcome, unreachable, type StatementFault } from './faults.js';
+import {
+  closedFault,
+  databaseMissing,
+  storeFault,
+  unknownOutcome,
+  unreachable,
+  type StatementFault,
+} from './faults.js';
 
 /**
  * Deadlock, serialisation failure, lock timeout, statement timeout: the server rolled back, and the same statement
@@ -26,6 +33,9 @@ export function sqlStateOf(error: unknown): string | undefined {
 export function isRetriable(error: unknown): boolean {
   return RETRIABLE.has(sqlStateOf(error) ?? '');
 }
+
+/** The server answers, and has no database of that name. */
+const NO_SUCH_DATABASE = '3D000';
 
 /** The server turned read-only (25006): a failover left us on the old primary, its connections are of no use. */
 export function isReadOnly(error: unknown): boolean {
@@ -54,6 +64,10 @@ export function connectFault(statement: string, cause: unknown): ClusterError {
   if (/after calling end on the pool/.test(message)) return closedFault(statement);
   // All connections are busy: the server may be well.
   if (message === 'timeout exceeded when trying to connect') return storeFault({ statement, cause });
+  if (sqlStateOf(cause) === NO_SUCH_DATABASE) {
+    const database = /"([^"]+)"/.exec(message)?.[1] ?? 'of DATABASE_URL';
+    return databaseMissing({ database, serverCode: NO_SUCH_DATABASE, cause });
+  }
   return unreachable(withState({ statement, cause }));
 }
 

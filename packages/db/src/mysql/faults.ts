@@ -1,4 +1,5 @@
 import { ClusterError, isClusterError } from '@a2a-cluster/core';
+import { databaseMissing } from '../errors/faults.js';
 
 /** The parts of the driver's errors that are looked at. */
 interface DriverError {
@@ -28,7 +29,7 @@ const MAY_HIT_COMMIT = new Set([1053, 1180, 1181, 1317, 1927, 1969, 3024]);
 const DEMOTED = new Set([1290, 1792, 1836]);
 
 /** The server answered the connect and refuses it for good: user, password, plugin, database. */
-const REFUSED_ACCESS = new Set([1044, 1045, 1049, 1130, 1524, 1698]);
+const REFUSED_ACCESS = new Set([1044, 1045, 1130, 1524, 1698]);
 
 function driverError(error: unknown): DriverError {
   return typeof error === 'object' && error !== null ? error : {};
@@ -105,9 +106,16 @@ export function unknownOutcome(error: unknown): ClusterError {
   });
 }
 
+/** The server answers, and has no database of that name. */
+const NO_SUCH_DATABASE = 1049;
+
 /** The fault of a connection that could not be opened: nobody there, or a server that will not have us. */
 export function connectFault(error: unknown, where: string): ClusterError {
   if (isClusterError(error)) return error;
+  if (errnoOf(error) === NO_SUCH_DATABASE) {
+    const database = /'([^']+)'/.exec(textOf(error))?.[1] ?? 'of DATABASE_URL';
+    return databaseMissing({ database, serverCode: String(NO_SUCH_DATABASE), cause: error });
+  }
   const refused = REFUSED_ACCESS.has(errnoOf(error) ?? 0);
   const message = refused
     ? `the server at ${where} refuses the connection: ${textOf(error)}`
