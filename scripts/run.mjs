@@ -1,5 +1,6 @@
 // The root commands: each does the set-up that is missing, then its work.
 //   node scripts/run.mjs demo|test|build|lint|typecheck [arguments]
+import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import { prepare, root, run, say, turbo } from './workspace.mjs';
 
@@ -28,6 +29,7 @@ async function test(args) {
   const node20 = ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning'];
   const jest = (more) => run(node, [...node20, bin('jest/bin/jest.js'), ...more], shown);
   if (args.length > 0) return jest(args);
+  mkdirSync(path.join(root, '.data'), { recursive: true });
   const failed = [];
   for (const [name, choice] of Object.entries(parts)) {
     const report = ['--json', `--outputFile=.data/test-report-${name.replace(' ', '-')}.json`];
