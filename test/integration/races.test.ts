@@ -3,13 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { TaskState } from '@a2a-js/sdk';
 import type { Logger } from '@a2a-cluster/core';
 import { A2AError, TaskNotCancelableError } from '@a2a-js/sdk/errors';
-import {
-  availableProviders,
-  createTestDatabase,
-  openRaw,
-  type RawConnection,
-  type TestDatabase,
-} from '@a2a-cluster/testing';
+import { availableProviders, createTestDatabase, type TestDatabase } from '@a2a-cluster/testing';
 import { messageParams } from './support/a2a-client.js';
 import { statusEvent, taskEvent } from './support/events.js';
 import { violations } from './support/invariants.js';
@@ -27,27 +21,22 @@ const faultLogger: Logger = {
   error: (fields, message) => process.stderr.write(`${message} ${inspect(fields)}\n`),
 };
 
-const expire = {
-  sqlite: (id: string) => `UPDATE task_leases SET expires_at = 1 WHERE task_id = '${id}'`,
-  postgresql: (id: string) =>
-    `UPDATE task_leases SET expires_at = clock_timestamp() - interval '1 s' WHERE task_id = '${id}'`,
-  mysql: (id: string) =>
-    `UPDATE task_leases SET expires_at = SYSDATE(3) - INTERVAL 1 SECOND WHERE task_id = '${id}'`,
-};
+/** A number from 0 up to `below`, scattered over rounds and the same at every run. */
+function scattered(round: number, stream: number, below: number): number {
+  const mixed = Math.imul(round * 3 + stream + 1, 0x9e3779b1) >>> 0;
+  return ((mixed ^ (mixed >>> 15)) >>> 0) % below;
+}
 
 describe.each(availableProviders())(
   'cancel, completion and sweep that race for one task, on %s',
   (provider) => {
     let database: TestDatabase;
-    let raw: RawConnection;
     let runner: InProcessReplica;
     let other: InProcessReplica;
-    let expired = Promise.resolve();
     const finishers = new Map<string, () => void>();
 
     beforeAll(async () => {
       database = await createTestDatabase({ provider });
-      raw = await openRaw(database.url);
       const executor = agent(async (context, bus) => {
         bus.publish(taskEvent(context));
         await new Promise<void>((resolve) => finishers.set(context.taskId, resolve));
@@ -55,14 +44,13 @@ describe.each(availableProviders())(
       });
       [runner, other] = (await Promise.all(
         [0, 1].map(() =>
-          startInProcess({ databaseUrl: database.url, executor, cancelGraceMs: 40, logger: faultLogger }),
+          startInProcess({ databaseUrl: database.url, executor, cancelGraceMs: 20, logger: faultLogger }),
         ),
       )) as [InProcessReplica, InProcessReplica];
     });
     afterAll(async () => {
       await runner.close();
       await other.close();
-      await raw.close();
       await database.drop();
     });
 
@@ -81,9 +69,9 @@ describe.each(availableProviders())(
       const request = messageParams({ text: 'go', configuration: { returnImmediately: true } });
       const started = await runner.client.call<{ task: { id: string } }>('SendMessage', request);
       const id = started.result!.task.id;
-      const after = (share: number): Promise<void> =>
-        new Promise((resolve) => setTimeout(resolve, ((round * share) % 7) * 2));
-      const cancelled = after(3).then(() =>
+      const after = (stream: number, below: number): Promise<void> =>
+        new Promise((resolve) => setTimeout(resolve, scattered(round, stream, below)));
+      const cancelled = after(0, 20).then(() =>
         other.cluster.requestHandler
           .cancelTask({ id, tenant: '', metadata: undefined }, callContext(''))
           .then(
@@ -91,10 +79,8 @@ describe.each(availableProviders())(
             (error: unknown) => error,
           ),
       );
-      const completed = after(5).then(() => finishers.get(id)?.());
-      const swept = after(2).then(async () => {
-        if (round % 2 === 0) await (expired = expired.then(() => raw.run(expire[provider](id))));
-      });
+      const completed = after(1, 80).then(() => finishers.get(id)?.());
+      const swept = after(2, 80).then(() => runner.cluster.operator.releaseLease(id));
       const [answer] = await Promise.all([cancelled, completed, swept]);
       finishers.delete(id);
       const state = (await other.client.get(id)).result!.status.state;

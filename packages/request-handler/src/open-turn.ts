@@ -143,7 +143,7 @@ function begin(parts: OpenTurnParts, turn: RunningTurn, { incoming, context, aft
   let tail: Tail | null = null;
   try {
     const { signal } = incoming;
-    tail = parts.stream.attach({ taskId, after, expectTask: after > 0, ...(signal && { signal }) });
+    tail = parts.stream.attach({ taskId, after, ...(signal && { signal }) });
     filterExtensions(parts.rules.card, incoming.context);
     const { userMessage, ...rest } = context;
     const made = createRequestContext(
