@@ -13,14 +13,11 @@ async function demo(args) {
   return run(node, ['scripts/demo.mjs', ...args], shown);
 }
 
+/** Tests with real processes and real time come one by one: beside each other they would measure the machine. */
 const scenarios = '(test/integration|apps/clustermode/test/processes|contention)';
-/** Scenarios that take the whole machine come by themselves: beside others they would measure each other. */
-const heavy = '(integration/(crash|races|streams|locks)|contention)';
-const except = (...patterns) => ['--testPathIgnorePatterns', '/node_modules/', '/dist/', ...patterns];
 const parts = {
-  units: except(scenarios),
-  scenarios: ['--testPathPatterns', scenarios, ...except(heavy)],
-  'heavy scenarios': ['--runInBand', '--testPathPatterns', heavy],
+  units: ['--testPathIgnorePatterns', '/node_modules/', '/dist/', scenarios],
+  scenarios: ['--runInBand', '--testPathPatterns', scenarios],
 };
 
 /** With arguments: one jest with them. Without: every test, in two parts, each with a report in `.data`. */
@@ -32,7 +29,7 @@ async function test(args) {
   mkdirSync(path.join(root, '.data'), { recursive: true });
   const failed = [];
   for (const [name, choice] of Object.entries(parts)) {
-    const report = ['--json', `--outputFile=.data/test-report-${name.replace(' ', '-')}.json`];
+    const report = ['--json', `--outputFile=.data/test-report-${name}.json`];
     if ((await jest([...choice, ...report])) !== 0) failed.push(name);
   }
   say(failed.length === 0 ? 'Tests: all passed.' : `Tests failed: ${failed.join(', ')}`);

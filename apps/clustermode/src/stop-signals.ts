@@ -2,7 +2,7 @@ import { createSystemClock } from '@a2a-cluster/core';
 
 /**
  * One Ctrl-C may arrive twice at once: from the terminal, and from a parent such as npm that hands it on. What comes
- * this soon after the first is the same wish.
+ * this soon after the first is the same wish. Two SIGTERM are two wishes: no terminal sends them.
  */
 const SAME_WISH_MS = 50;
 
@@ -17,15 +17,18 @@ export interface StopSignals {
 /** Listens for the wish to stop; at a second one `again` is called with the exit code that says so. */
 export function watchStopSignals(again: (exitCode: number) => void): StopSignals {
   const clock = createSystemClock();
-  let firstAtMs: number | undefined;
+  let first: { readonly atMs: number; readonly reason: string } | undefined;
   let resolve: (reason: string) => void = () => {};
   const stop = new Promise<string>((done) => (resolve = done));
   const wish = (reason: string, exitCode: number): void => {
     const nowMs = clock.monotonicMs();
-    if (firstAtMs === undefined) {
-      firstAtMs = nowMs;
+    if (first === undefined) {
+      first = { atMs: nowMs, reason };
       resolve(reason);
-    } else if (nowMs - firstAtMs > SAME_WISH_MS) again(exitCode);
+      return;
+    }
+    const twoTerms = reason === 'SIGTERM' && first.reason === 'SIGTERM';
+    if (twoTerms || nowMs - first.atMs > SAME_WISH_MS) again(exitCode);
   };
   process.on('SIGTERM', () => wish('SIGTERM', 143));
   process.on('SIGINT', () => wish('SIGINT', 130));
@@ -33,7 +36,7 @@ export function watchStopSignals(again: (exitCode: number) => void): StopSignals
   return {
     stop,
     get stopped() {
-      return firstAtMs !== undefined;
+      return first !== undefined;
     },
   };
 }
