@@ -180,14 +180,15 @@ async function takeLease(parts: OpenTurnParts, incoming: Incoming): Promise<Take
   }
   if (!opened.ok && opened.refusal === 'parked_busy') {
     const { stream, clock, options } = parts;
-    const released = await waitForRelease({
+    await waitForRelease({
       stream,
       clock,
       taskId,
       epoch: opened.epoch,
       limitMs: options.heartbeatMs,
     });
-    if (released) opened = await attempt();
+    // Also when the time is up: where hints are missing, the release may not have been heard of yet.
+    opened = await attempt();
   }
   if (opened.ok) return { kind: 'taken', epoch: opened.epoch, sentAtMs: opened.sentAtMs };
   switch (opened.refusal) {

@@ -12,18 +12,18 @@ export interface WaitForRelease {
 }
 
 /**
- * Waits until that turn has let go of its lease, woken by the dispatcher's one query (protocol 4): true when it has,
- * false when the time is up. A release between the refusal and this call is seen by the first look, which comes soon.
+ * Waits until that turn has let go of its lease, woken by the dispatcher's one query (protocol 4), or until the time is
+ * up. A release between the refusal and this call is seen by the first look, which comes soon.
  */
-export function waitForRelease(wait: WaitForRelease): Promise<boolean> {
+export function waitForRelease(wait: WaitForRelease): Promise<void> {
   const { stream, clock, taskId, epoch, limitMs } = wait;
   return new Promise((resolve) => {
-    const settle = (released: boolean): void => {
+    const settle = (): void => {
       timer.cancel();
       unwatch();
-      resolve(released);
+      resolve();
     };
-    const timer = clock.setTimer(limitMs, () => settle(false));
+    const timer = clock.setTimer(limitMs, settle);
     const unwatch = stream.watchHead({
       taskId,
       soon: true,
@@ -31,7 +31,7 @@ export function waitForRelease(wait: WaitForRelease): Promise<boolean> {
         const held = head?.lease?.epoch === epoch;
         // A head read before that turn was opened says nothing of its lease.
         const stale = head !== null && head.version < epoch;
-        if (!held && !stale) settle(true);
+        if (!held && !stale) settle();
       },
     });
   });

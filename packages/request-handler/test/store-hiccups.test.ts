@@ -2,7 +2,7 @@ import { afterEach, describe, expect, test } from '@jest/globals';
 import { TaskState, type Task } from '@a2a-js/sdk';
 import { ClusterError } from '@a2a-cluster/core';
 import { createMemoryDatabase, type Database } from '@a2a-cluster/db';
-import { newTask, taskEvent } from '../../../test/integration/support/events.js';
+import { newTask, statusEvent, taskEvent } from '../../../test/integration/support/events.js';
 import { contextOf, executor, request, startReplica, type TestReplica } from './support.js';
 
 const replicas: TestReplica[] = [];
@@ -68,5 +68,27 @@ describe('the timestamp a list is sorted by', () => {
     expect(task.status?.timestamp).toBe(timestamp);
     const { rows } = await database.tasks.list({ scope: null, limit: 1 });
     expect(rows[0]?.statusTimestamp).toBe(expected);
+  });
+});
+
+describe('a follow-up that waits for a holder whose release it does not hear of', () => {
+  test('asks once more when its time is up, and runs', async () => {
+    const database = createMemoryDatabase();
+    const asking = executor(async (context, bus) => {
+      bus.publish(taskEvent(context));
+      if (context.task) return bus.publish(statusEvent(context, TaskState.TASK_STATE_COMPLETED));
+      bus.publish(statusEvent(context, TaskState.TASK_STATE_INPUT_REQUIRED));
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    });
+    const holder = await startReplica({ executor: asking, database });
+    const waiting = await startReplica({ executor: asking, database });
+    replicas.push(holder, waiting);
+    const parked = (await holder.handler.sendMessage(request('go'), contextOf())) as Task;
+    const { watchHead } = waiting.stream;
+    waiting.stream.watchHead = () => () => {};
+    const answer = waiting.handler.sendMessage(request('on', { taskId: parked.id }), contextOf());
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    waiting.stream.watchHead = watchHead;
+    expect(((await answer) as Task).status?.state).toBe(TaskState.TASK_STATE_COMPLETED);
   });
 });
