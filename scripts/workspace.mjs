@@ -81,9 +81,10 @@ async function generate() {
 
 /** Every file a build reads: the sources and configurations of all packages. */
 function buildInputs() {
-  const packages = ['packages', 'apps'].flatMap((parent) =>
+  const inFolders = ['packages', 'apps'].flatMap((parent) =>
     readdirSync(path.join(root, parent)).map((name) => path.join(parent, name)),
   );
+  const packages = [...inFolders, 'test/faults'];
   const sources = packages.flatMap((folder) => {
     const src = path.join(root, folder, 'src');
     if (!existsSync(src)) return [];
