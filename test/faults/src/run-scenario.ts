@@ -1,0 +1,98 @@
+import { mkdir } from 'node:fs/promises';
+import path from 'node:path';
+import { createTestDatabase, workspaceRoot, type TestProvider } from '@a2a-cluster/testing';
+import { checkHistory, mergedHistory } from './checker/check.js';
+import { historyFigures } from './checker/figures.js';
+import { saveHistory } from './history/file.js';
+import type { History, Violation } from './history/history.js';
+import type { Scenario } from './scenario.js';
+import { nowMs } from './world/now.js';
+import type { Size } from './world/settings.js';
+import { World } from './world/world.js';
+
+/** What one scenario is run with. */
+export interface RunOptions {
+  readonly scenario: Scenario;
+  readonly provider: TestProvider;
+  readonly seed: number;
+  readonly size: Size;
+  readonly minutes: number;
+  readonly mutation?: string | undefined;
+  /** Keep the history also when nothing was violated. */
+  readonly keep: boolean;
+  say(text: string): void;
+}
+
+/** How it went. */
+export interface RunResult {
+  readonly id: string;
+  readonly title: string;
+  readonly database: TestProvider;
+  readonly seed: number;
+  readonly ok: boolean;
+  readonly ms: number;
+  readonly figures: Readonly<Record<string, number | string>>;
+  readonly violations: readonly Violation[];
+  /** Merged histories of the tasks that the violations name, by task. */
+  readonly merged: Readonly<Record<string, readonly string[]>>;
+  /** Where the history lies, if it was kept. */
+  readonly file: string | null;
+}
+
+/** How many tasks' merged histories are told. */
+const MERGED_TASKS = 3;
+
+/** Runs one scenario in a database of its own, judges it, and ends everything it started. */
+export async function runScenario(options: RunOptions): Promise<RunResult> {
+  const { scenario, provider } = options;
+  const beganAtMs = nowMs();
+  const database = await createTestDatabase({ provider });
+  const world = await World.create({ ...options, scenario: scenario.id, databaseUrl: database.url });
+  try {
+    await scenario.run(world).catch((error: unknown) => world.expect(false, `it could not be run: ${reasonOf(error)}`));
+    const history = await world.history().catch((error: unknown) => {
+      world.expect(false, `its tables could not be read: ${reasonOf(error)}`);
+      return null;
+    });
+    return await judged({ options, world, history, beganAtMs });
+  } finally {
+    await world.end();
+    await database.drop();
+  }
+}
+
+interface Seen {
+  readonly options: RunOptions;
+  readonly world: World;
+  readonly history: History | null;
+  readonly beganAtMs: number;
+}
+
+async function judged({ options, world, history, beganAtMs }: Seen): Promise<RunResult> {
+  const { scenario, provider, seed } = options;
+  const violations = [...world.violations, ...(history ? checkHistory(history) : [])];
+  const ok = violations.length === 0;
+  const named = new Set(violations.flatMap(({ taskId }) => taskId ?? []));
+  const merged = history
+    ? [...named].slice(0, MERGED_TASKS).map((taskId) => [taskId, mergedHistory(history, taskId)] as const)
+    : [];
+  return {
+    ...{ id: scenario.id, title: scenario.title, database: provider, seed, ok, violations },
+    ms: Math.round(nowMs() - beganAtMs),
+    figures: { ...(history ? historyFigures(history) : {}), ...world.figures },
+    merged: Object.fromEntries(merged),
+    file: history && (options.keep || !ok) ? await keep(history) : null,
+  };
+}
+
+async function keep(history: History): Promise<string> {
+  const folder = path.join(workspaceRoot, '.data/faults');
+  await mkdir(folder, { recursive: true });
+  const file = path.join(folder, `${history.scenario}-${history.database}-${history.seed}.json`);
+  await saveHistory(file, history);
+  return path.relative(workspaceRoot, file);
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}
