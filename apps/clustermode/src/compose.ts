@@ -40,6 +40,7 @@ function compose(options: ComposeOptions): Promise<Cluster> {
     logger,
     hints: config.hints,
     push: { allowPrivate: config.pushAllowPrivate },
+    databaseOptions: given({ poolSize: config.databasePoolSize }),
     lease: given({ ttlMs: config.leaseTtlMs, heartbeatMs: config.leaseHeartbeatMs }),
     sweeper: given({ intervalMs: config.sweepIntervalMs }),
     ...given({
@@ -60,6 +61,7 @@ const SETTING_OF: Readonly<Record<string, SettingName>> = {
   drainTimeoutMs: 'DRAIN_TIMEOUT_MS',
   pollIntervalMs: 'POLL_INTERVAL_MS',
   maxConcurrentTurns: 'MAX_CONCURRENT_TURNS',
+  poolSize: 'DATABASE_POOL_SIZE',
 };
 
 /** The library names its options; whoever set variables must read the names of those. */

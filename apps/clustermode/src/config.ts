@@ -8,6 +8,7 @@ type Values = { readonly [Name in SettingName]?: z.output<(typeof settings)[Name
 /** What a replica runs with. Times are in milliseconds; what is undefined is left to the library's defaults. */
 export interface Config {
   readonly databaseUrl: string;
+  readonly databasePoolSize: number | undefined;
   readonly host: string;
   /** 0: a free port. */
   readonly port: number;
@@ -29,9 +30,9 @@ export interface Config {
   readonly grants: readonly Grant[] | undefined;
   readonly pushAllowPrivate: boolean;
   readonly maxConcurrentTurns: number | undefined;
-  /** In bytes. */
   /** The version of the card for clients that name none. */
   readonly cardDefaultVersion: '1.0' | '0.3';
+  /** In bytes. */
   readonly bodyLimit: number;
 }
 
@@ -77,6 +78,7 @@ export function loadConfig({ env, flags = {} }: ConfigSources): ConfigResult {
 function configOf(values: Values, grants: readonly Grant[] | undefined): Config {
   return {
     databaseUrl: values.DATABASE_URL ?? 'file:./.data/cluster.db',
+    databasePoolSize: values.DATABASE_POOL_SIZE,
     host: values.HOST ?? '127.0.0.1',
     port: values.PORT ?? 41241,
     grpcPort: values.GRPC_PORT,

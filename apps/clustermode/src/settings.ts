@@ -19,6 +19,11 @@ const MAX_REPLICA_ID_BYTES = 120;
 /** Every setting of `serve`, by variable. */
 export const settings = {
   DATABASE_URL: of(databaseUrl(), 'the database all replicas share', 'file:./.data/cluster.db'),
+  DATABASE_POOL_SIZE: of(
+    wholeNumber(1, 1_000),
+    'most database connections for requests and events; SQLite has one',
+    '10',
+  ),
   HOST: of(z.string(), 'address to listen on', '127.0.0.1'),
   PORT: of(wholeNumber(0, 65_535), 'port to listen on; 0 picks a free one', '41241'),
   GRPC_PORT: of(wholeNumber(1, 65_535), 'port of the gRPC server', 'off'),

@@ -22,7 +22,12 @@ describe('the configuration', () => {
       bodyLimit: 1024 * 1024,
       grants: undefined,
       leaseTtlMs: undefined,
+      databasePoolSize: undefined,
     });
+  });
+
+  test('reads the size of the pool', () => {
+    expect(good({ DATABASE_POOL_SIZE: '3' }).databasePoolSize).toBe(3);
   });
 
   test('takes an empty variable for one that is not set', () => {
@@ -76,6 +81,7 @@ describe('the configuration', () => {
     ['DATABASE_URL', 'redis://localhost'],
     ['REPLICA_ID', 'x'.repeat(200)],
     ['MAX_CONCURRENT_TURNS', '0'],
+    ['DATABASE_POOL_SIZE', '0'],
   ])('refuses %s=%s', (name, value) => {
     expect(loadConfig({ env: { [name]: value } }).problems?.[0]).toMatch(new RegExp(`^${name} must `));
   });
