@@ -1,5 +1,5 @@
 // The root commands: each does the set-up that is missing, then its work.
-//   node scripts/run.mjs demo|test|build|lint|typecheck [arguments]
+//   node scripts/run.mjs demo|test|faults|build|lint|typecheck [arguments]
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import { prepare, root, run, say, turbo } from './workspace.mjs';
@@ -11,6 +11,12 @@ const shown = { stdout: 'inherit' };
 async function demo(args) {
   await prepare();
   return run(node, ['scripts/demo.mjs', ...args], shown);
+}
+
+/** The fault scenarios; `-- --help` says what there is. */
+async function faults(args) {
+  await prepare();
+  return run(node, ['test/faults/dist/main.js', ...args], shown);
 }
 
 /** Tests with real processes and real time come one by one: beside each other they would measure the machine. */
@@ -63,7 +69,7 @@ async function lint() {
   return failed.length === 0 ? 0 : 1;
 }
 
-const commands = { demo, test, build, lint, typecheck };
+const commands = { demo, test, faults, build, lint, typecheck };
 const [name = '', ...args] = process.argv.slice(2);
 if (!Object.hasOwn(commands, name)) {
   say(`usage: node scripts/run.mjs ${Object.keys(commands).join('|')}`);

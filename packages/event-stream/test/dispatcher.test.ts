@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { ClusterError } from '@a2a-cluster/core';
-import { describeServiceStress } from '@a2a-cluster/testing';
+import { describeServiceStress } from '@a2a-cluster/testing/contract';
 import { createEventStream } from '../src/index.js';
 import { FakeLog, SCOPE, createBench, gather, range } from './harness.js';
 

@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import type { HintListener, HintSource } from '@a2a-cluster/db';
-import { createFakeClock, describeServiceStress, type FakeClock } from '@a2a-cluster/testing';
+import { createFakeClock, type FakeClock } from '@a2a-cluster/testing';
+import { describeServiceStress } from '@a2a-cluster/testing/contract';
 import { createEventStream } from '../src/index.js';
 import { FakeLog, createBench, gather, range } from './harness.js';
 

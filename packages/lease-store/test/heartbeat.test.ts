@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Renewed } from '@a2a-cluster/db';
-import { describeServiceStress } from '@a2a-cluster/testing';
+import { describeServiceStress } from '@a2a-cluster/testing/contract';
 import { createSilentLogger } from '@a2a-cluster/core';
 import { createMemoryDatabase } from '@a2a-cluster/db';
 import { createHeartbeat, resolveLeaseOptions } from '../src/index.js';

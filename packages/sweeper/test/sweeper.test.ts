@@ -8,7 +8,7 @@ import {
 } from '@a2a-cluster/core';
 import { createMemoryDatabase } from '@a2a-cluster/db';
 import { createClockWatch, resolveLeaseOptions } from '@a2a-cluster/lease-store';
-import { describeServiceStress } from '@a2a-cluster/testing';
+import { describeServiceStress } from '@a2a-cluster/testing/contract';
 import { createAbandonedTaskSweeper } from '../src/index.js';
 import { createHarness, createTask, stateOf, TTL_MS } from './harness.js';
 

@@ -3,4 +3,3 @@ export { createTestDatabase, type TestDatabase, type TestDatabaseOptions } from 
 export { migrationFiles, workspaceRoot, type MigrationFile } from './migration-files.js';
 export { openRaw, providerOfUrl, type RawConnection } from './raw-connection.js';
 export { createFakeClock, type FakeClock } from './fake-clock.js';
-export { describeServiceStress, type CreateService } from './service-stress.js';

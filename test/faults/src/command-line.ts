@@ -36,7 +36,9 @@ Examples:
 /** Reads the arguments. Ends the process after \`--help\` and after wrong arguments, with a sentence that says why. */
 export function readCommandLine(args: readonly string[]): Wish {
   const command = new Command('faults')
-    .description('Breaks a running cluster on purpose, on real processes and databases, and judges what happened.')
+    .description(
+      'Breaks a running cluster on purpose, on real processes and databases, and judges what happened.',
+    )
     .argument('[scenarios...]', 'ids such as R1 R2b; default: all but those that take minutes')
     .addOption(new Option('--database <name>', 'one database instead of all that answer').choices(DATABASES))
     .option('--seed <number>', 'repeats the choices of an earlier run', wholeNumber(0, MAX_SEED))

@@ -24,7 +24,9 @@ async function main(wish: Wish): Promise<number> {
     say(`There is no scenario ${unknown.join(', ')}; there are ${scenarios.map(({ id }) => id).join(' ')}.`);
     return EXIT_USAGE;
   }
-  const providers = availableProviders().filter((each) => wish.database === undefined || each === wish.database);
+  const providers = availableProviders().filter(
+    (each) => wish.database === undefined || each === wish.database,
+  );
   if (providers.length === 0) {
     say(`No ${wish.database} server answers: start one, or name it in TEST_POSTGRES_URL or TEST_MYSQL_URL.`);
     return EXIT_USAGE;
@@ -88,7 +90,8 @@ async function judgeFile(file: string): Promise<number> {
   const named = new Set(violations.flatMap(({ taskId }) => taskId ?? []));
   print(`${history.scenario} on ${history.database}, seed ${history.seed}: ${violations.length} violations`);
   for (const violation of violations) print(violationText(violation));
-  for (const taskId of named) print(`task ${taskId}:`, ...mergedHistory(history, taskId).map((line) => `  ${line}`));
+  for (const taskId of named)
+    print(`task ${taskId}:`, ...mergedHistory(history, taskId).map((line) => `  ${line}`));
   return violations.length === 0 ? 0 : EXIT_VIOLATION;
 }
 

@@ -26,9 +26,10 @@ interface Verdict {
  */
 export async function runMutations(run: MutationRun): Promise<number> {
   const verdicts: Verdict[] = [];
+  const sound = new Map<string, boolean>();
   for (const mutation of await mutations()) {
     if (run.wish.ids.length > 0 && !mutation.scenarios.some((id) => run.wish.ids.includes(id))) continue;
-    verdicts.push(await judge(mutation, run));
+    verdicts.push(await judge(mutation, { ...run, sound }));
   }
   const missed = verdicts.filter((verdict) => verdict.noticed === null);
   if (run.wish.json) run.print(verdictsJson(verdicts, run.wish.seed));
@@ -36,22 +37,57 @@ export async function runMutations(run: MutationRun): Promise<number> {
   return verdicts.length > 0 && missed.length === 0 ? 0 : 1;
 }
 
-async function judge(mutation: Mutation, { wish, providers, scenarios, say }: MutationRun): Promise<Verdict> {
+/**
+ * A scenario that is red by itself notices nothing, so each is run once with every rule in place before it counts;
+ * those runs are kept in `sound`.
+ */
+async function judge(
+  mutation: Mutation,
+  run: MutationRun & { readonly sound: Map<string, boolean> },
+): Promise<Verdict> {
+  const { providers, scenarios, say } = run;
   let runs = 0;
   for (const scenario of scenarios.filter((each) => mutation.scenarios.includes(each.id))) {
     for (const provider of providers.filter((each) => fits(each, { mutation, scenario }))) {
-      say(`-- without ${mutation.name}: ${scenario.id} on ${provider}`);
+      if (!(await isSound(run, { scenario, provider }))) continue;
       runs += 1;
-      const { seed, size, minutes, keep } = wish;
-      const result = await runScenario({
-        ...{ scenario, provider, seed, size, minutes, keep, mutation: mutation.name },
-        say: (text) => say(`   ${text}`),
-      });
+      const result = await runOnce(run, { scenario, provider, mutation: mutation.name });
       say(`   ${result.ok ? 'not noticed' : `noticed: ${firstOf(result)}`}`);
       if (!result.ok) return { mutation, noticed: result, runs };
     }
   }
   return { mutation, noticed: null, runs };
+}
+
+interface Place {
+  readonly scenario: Scenario;
+  readonly provider: TestProvider;
+  readonly mutation?: string;
+}
+
+async function isSound(
+  run: MutationRun & { readonly sound: Map<string, boolean> },
+  place: Place,
+): Promise<boolean> {
+  const key = `${place.scenario.id} on ${place.provider}`;
+  const known = run.sound.get(key);
+  if (known !== undefined) return known;
+  const result = await runOnce(run, place);
+  run.sound.set(key, result.ok);
+  if (!result.ok)
+    run.say(`   ${key} is red with every rule in place, so it counts for nothing: ${firstOf(result)}`);
+  return result.ok;
+}
+
+function runOnce({ wish, say }: MutationRun, { scenario, provider, mutation }: Place): Promise<RunResult> {
+  say(
+    `-- ${scenario.id} on ${provider}, ${mutation === undefined ? 'every rule in place' : `without ${mutation}`}`,
+  );
+  const { seed, size, minutes, keep } = wish;
+  return runScenario({
+    ...{ scenario, provider, seed, size, minutes, keep, mutation },
+    say: (text) => say(`   ${text}`),
+  });
 }
 
 interface Pair {
@@ -73,7 +109,9 @@ function verdictsTable(verdicts: readonly Verdict[]): string {
     const where = noticed ? `${noticed.id} on ${noticed.database}` : `not noticed in ${runs} runs`;
     return `| \`${mutation.name}\` | ${mutation.description} | ${where} | ${noticed ? firstOf(noticed) : ''} |`;
   });
-  return ['| removed | what that is | noticed by | first violation |', '|---|---|---|---|', ...rows].join('\n');
+  return ['| removed | what that is | noticed by | first violation |', '|---|---|---|---|', ...rows].join(
+    '\n',
+  );
 }
 
 function verdictsJson(verdicts: readonly Verdict[], seed: number): string {

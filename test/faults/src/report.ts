@@ -14,7 +14,8 @@ export function resultText(result: RunResult): string {
   const head = `${ok ? 'ok  ' : 'FAIL'} ${id.padEnd(4)} ${database.padEnd(10)} ${(ms / 1000).toFixed(1)} s  ${title}`;
   const lines = [head, `       seed ${seed}${figureText ? `; ${figureText}` : ''}`];
   lines.push(...violations.slice(0, SHOWN_VIOLATIONS).map(violationText));
-  if (violations.length > SHOWN_VIOLATIONS) lines.push(`       and ${violations.length - SHOWN_VIOLATIONS} more`);
+  if (violations.length > SHOWN_VIOLATIONS)
+    lines.push(`       and ${violations.length - SHOWN_VIOLATIONS} more`);
   for (const [taskId, merged] of Object.entries(result.merged)) {
     lines.push(`       task ${taskId}:`, ...shortened(merged).map((line) => `         ${line}`));
   }
@@ -52,5 +53,9 @@ export function resultsTable(results: readonly RunResult[]): string {
     const told = Object.entries(figures).map(([name, value]) => `${name} ${value}`);
     return `| ${id} | ${title} | ${database} | ${ok ? 'green' : 'RED'} | ${(ms / 1000).toFixed(0)} s | ${told.join('; ')} |`;
   });
-  return ['| id | what is broken | database | result | time | figures |', '|---|---|---|---|---|---|', ...rows].join('\n');
+  return [
+    '| id | what is broken | database | result | time | figures |',
+    '|---|---|---|---|---|---|',
+    ...rows,
+  ].join('\n');
 }

@@ -49,7 +49,9 @@ export async function runScenario(options: RunOptions): Promise<RunResult> {
   const database = await createTestDatabase({ provider });
   const world = await World.create({ ...options, scenario: scenario.id, databaseUrl: database.url });
   try {
-    await scenario.run(world).catch((error: unknown) => world.expect(false, `it could not be run: ${reasonOf(error)}`));
+    await scenario
+      .run(world)
+      .catch((error: unknown) => world.expect(false, `it could not be run: ${reasonOf(error)}`));
     const history = await world.history().catch((error: unknown) => {
       world.expect(false, `its tables could not be read: ${reasonOf(error)}`);
       return null;

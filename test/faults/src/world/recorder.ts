@@ -15,7 +15,10 @@ import { nowMs } from './now.js';
 type Open<T> = { -readonly [Key in keyof T]: T[Key] };
 
 /** A stream that is still being written down. */
-export type OpenStream = Omit<Open<StreamRecord>, 'frames'> & { readonly frames: Frame[]; ended: StreamEnd | null };
+export type OpenStream = Omit<Open<StreamRecord>, 'frames'> & {
+  readonly frames: Frame[];
+  ended: StreamEnd | null;
+};
 
 /** A boot that is still being written down. */
 export type OpenReplica = Omit<Open<ReplicaRecord>, 'strayLines'> & { readonly strayLines: string[] };
@@ -38,7 +41,11 @@ export class Recorder {
   readonly samples: ResourceSample[] = [];
 
   /** Writes down that something is being broken; call it before it is. */
-  fault(fault: { readonly kind: FaultKind; readonly replica?: string | null; readonly detail: string }): OpenFault {
+  fault(fault: {
+    readonly kind: FaultKind;
+    readonly replica?: string | null;
+    readonly detail: string;
+  }): OpenFault {
     const { kind, replica = null, detail } = fault;
     const record: Open<FaultRecord> = { kind, replica, fromMs: nowMs(), toMs: null, detail };
     this.faults.push(record);

@@ -134,7 +134,9 @@ export class Replica {
 
   /** What `/readyz` says, or null when it does not answer. */
   async health(): Promise<{ readonly ready: boolean; readonly [fact: string]: unknown } | null> {
-    const answer = await fetch(`${this.base}/readyz`, { signal: AbortSignal.timeout(2_000) }).catch(() => null);
+    const answer = await fetch(`${this.base}/readyz`, { signal: AbortSignal.timeout(2_000) }).catch(
+      () => null,
+    );
     return answer ? ((await answer.json()) as { ready: boolean }) : null;
   }
 
@@ -147,7 +149,9 @@ export class Replica {
       await pause(50);
     }
     const said = [...this.record.strayLines, ...this.logs.map((line) => JSON.stringify(line))];
-    throw new Error(`${this.name} ended with ${this.record.exit} before it was ready:\n${said.slice(-10).join('\n')}`);
+    throw new Error(
+      `${this.name} ended with ${this.record.exit} before it was ready:\n${said.slice(-10).join('\n')}`,
+    );
   }
 
   private wake(): void {

@@ -97,7 +97,10 @@ export class Stream {
     }
     for await (const text of sseFrames(response)) {
       await this.gate;
-      const { result, error } = JSON.parse(text) as { readonly result?: WireEvent; readonly error?: RpcError };
+      const { result, error } = JSON.parse(text) as {
+        readonly result?: WireEvent;
+        readonly error?: RpcError;
+      };
       if (error) return refused(error);
       if (result) this.take(result);
     }

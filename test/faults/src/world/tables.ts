@@ -62,7 +62,9 @@ export class Database {
   /** Every row that a history holds. */
   async read(aheadMs: number): Promise<Tables> {
     const moment = (value: unknown): number => Number(value) - aheadMs;
-    const tasks = await this.query('SELECT id, tenant, owner, context_id, state, version FROM tasks ORDER BY id');
+    const tasks = await this.query(
+      'SELECT id, tenant, owner, context_id, state, version FROM tasks ORDER BY id',
+    );
     const events = await this.query(
       `SELECT task_id, seq, kind, payload, write_id, message_id, holder, epoch, created_at
        FROM task_events ORDER BY task_id, seq`,

@@ -1,6 +1,12 @@
 import path from 'node:path';
 import { workspaceRoot, type TestProvider } from '@a2a-cluster/testing';
-import { HISTORY_FORMAT, type FaultKind, type History, type Settings, type Violation } from '../history/history.js';
+import {
+  HISTORY_FORMAT,
+  type FaultKind,
+  type History,
+  type Settings,
+  type Violation,
+} from '../history/history.js';
 import { freePort } from '../tools/processes.js';
 import { testBuildArgs } from '../tools/test-build.js';
 import { startLoad, type LoadOptions, type LoadTask } from './load.js';
@@ -137,7 +143,9 @@ export class World {
   async startReplicas(count: number, options: Omit<StartOptions, 'name'> = {}): Promise<Replica[]> {
     const first = this.replicas.length + 1;
     return Promise.all(
-      Array.from({ length: count }, (_, index) => this.startReplica({ ...options, name: `r${first + index}` })),
+      Array.from({ length: count }, (_, index) =>
+        this.startReplica({ ...options, name: `r${first + index}` }),
+      ),
     );
   }
 
@@ -161,10 +169,14 @@ export class World {
   async settled({ withinMs }: { readonly withinMs: number }): Promise<void> {
     const deadline = nowMs() + withinMs;
     for (;;) {
-      const left = await this.database.unsettled().catch((error: unknown) => [`the tables cannot be read: ${String(error)}`]);
+      const left = await this.database
+        .unsettled()
+        .catch((error: unknown) => [`the tables cannot be read: ${String(error)}`]);
       if (left.length === 0) return;
       if (nowMs() > deadline) {
-        this.violate(`not settled after ${withinMs} ms: ${left.slice(0, 5).join('; ')} (${left.length} in all)`);
+        this.violate(
+          `not settled after ${withinMs} ms: ${left.slice(0, 5).join('; ')} (${left.length} in all)`,
+        );
         return;
       }
       await pause(50);

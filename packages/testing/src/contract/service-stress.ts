@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Service } from '@a2a-cluster/core';
-import { createFakeClock, type FakeClock } from './fake-clock.js';
+import { createFakeClock, type FakeClock } from '../fake-clock.js';
 
 /** How the service under test is made. The clock is the test's own; a service of real databases may ignore it. */
 export type CreateService = (clock: FakeClock) => Service | Promise<Service>;
