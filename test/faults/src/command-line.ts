@@ -14,6 +14,7 @@ export interface Wish {
   readonly size: Size;
   readonly minutes: number;
   readonly json: boolean;
+  readonly markdown: boolean;
   readonly list: boolean;
   readonly mutations: boolean;
   readonly keep: boolean;
@@ -49,6 +50,7 @@ export function readCommandLine(args: readonly string[]): Wish {
     .option('--check <file>', 'judges the history in a file again')
     .option('--keep', 'keeps the history of every run, not only of those that failed')
     .option('--list', 'names the scenarios')
+    .option('--markdown', 'a table of all runs on standard output')
     .option('--json', 'one JSON object on standard output')
     .addHelpText('after', EXAMPLES)
     .showHelpAfterError()
@@ -62,6 +64,7 @@ export function readCommandLine(args: readonly string[]): Wish {
     size: given.quick ? 'quick' : 'full',
     minutes: given.minutes ?? 20,
     json: given.json ?? false,
+    markdown: given.markdown ?? false,
     list: given.list ?? false,
     mutations: given.mutations ?? false,
     keep: given.keep ?? false,

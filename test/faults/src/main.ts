@@ -3,7 +3,7 @@ import { checkHistory, mergedHistory } from './checker/check.js';
 import { readCommandLine, type Wish } from './command-line.js';
 import { loadHistory } from './history/file.js';
 import { runMutations } from './mutation-run.js';
-import { resultText, resultsJson, violationText } from './report.js';
+import { resultText, resultsJson, resultsTable, violationText } from './report.js';
 import { runScenario, type RunResult } from './run-scenario.js';
 import type { Scenario } from './scenario.js';
 import { scenarios } from './scenarios/index.js';
@@ -48,6 +48,7 @@ async function runAll(wish: Wish, providers: readonly TestProvider[]): Promise<n
   }
   const failed = results.filter((result) => !result.ok);
   if (wish.json) print(resultsJson(results, wish.seed));
+  else if (wish.markdown) print(resultsTable(results));
   else print(`${results.length} runs, ${failed.length} with violations; seed ${wish.seed}`);
   return results.length > 0 && failed.length === 0 ? 0 : EXIT_VIOLATION;
 }
@@ -66,7 +67,7 @@ async function runOne({ wish, scenario, provider, seed }: One): Promise<RunResul
     ...{ scenario, provider, seed, size, minutes, keep },
     say: (text) => say(`   ${text}`),
   });
-  if (wish.json) say(resultText(result));
+  if (wish.json || wish.markdown) say(resultText(result));
   else print(resultText(result));
   return result;
 }

@@ -47,15 +47,33 @@ export function resultsJson(results: readonly RunResult[], seed: number): string
   });
 }
 
-/** A Markdown table of the figures, for the documentation. */
+/** A Markdown table for the documentation: a line for each scenario and database, over all of its runs. */
 export function resultsTable(results: readonly RunResult[]): string {
-  const rows = results.map(({ id, title, database, ms, ok, figures }) => {
-    const told = Object.entries(figures).map(([name, value]) => `${name} ${value}`);
-    return `| ${id} | ${title} | ${database} | ${ok ? 'green' : 'RED'} | ${(ms / 1000).toFixed(0)} s | ${told.join('; ')} |`;
-  });
-  return [
-    '| id | what is broken | database | result | time | figures |',
-    '|---|---|---|---|---|---|',
-    ...rows,
-  ].join('\n');
+  const groups = new Map<string, RunResult[]>();
+  for (const result of results) {
+    const key = `${result.id} ${result.database}`;
+    groups.set(key, [...(groups.get(key) ?? []), result]);
+  }
+  const head = '| id | what is broken | database | green | seconds | figures |';
+  return [head, '|---|---|---|---|---|---|', ...[...groups.values()].map(groupRow)].join('\n');
+}
+
+function groupRow(runs: readonly RunResult[]): string {
+  const [first] = runs;
+  if (first === undefined) return '';
+  const green = `${runs.filter((run) => run.ok).length} of ${runs.length}`;
+  const seconds = spread(runs.map((run) => Math.round(run.ms / 1000)));
+  const names = new Set(runs.flatMap((run) => Object.keys(run.figures)));
+  const figures = [...names].map(
+    (name) => `${name} ${spread(runs.flatMap((run) => run.figures[name] ?? []))}`,
+  );
+  return `| ${[first.id, first.title, first.database, green, seconds, figures.join('; ')].join(' | ')} |`;
+}
+
+/** One value, or the least and the greatest of several; words as they are. */
+function spread(values: readonly (number | string)[]): string {
+  const numbers = values.filter((value) => typeof value === 'number');
+  if (numbers.length < values.length) return [...new Set(values)].join(' / ');
+  const [least, most] = [Math.min(...numbers), Math.max(...numbers)];
+  return least === most ? String(least) : `${least} to ${most}`;
 }
