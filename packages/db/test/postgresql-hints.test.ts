@@ -86,6 +86,11 @@ describe('hints between replicas', () => {
     await proxy.close();
   });
 
+  test('cannot be had from a server that is read-only', async () => {
+    const url = `${bench.server.url}?options=-c%20default_transaction_read_only%3Don`;
+    await expect(listen(await bench.replica({ url }))).rejects.toMatchObject({ code: 'DATABASE_UNSUITABLE' });
+  });
+
   test('cannot be had where the database is away', async () => {
     const db = await bench.replica({ url: 'postgresql://127.0.0.1:1/none' });
     await expect(listen(db)).rejects.toMatchObject({ code: 'DATABASE_UNREACHABLE' });

@@ -27,13 +27,14 @@ const CLOSE_MS = 1_000;
 /**
  * Opens the listening connection and proves that it hears: a self-test comes back before this resolves.
  * @throws `ClusterError` `DATABASE_UNREACHABLE` (no connection) or `DATABASE_UNSUITABLE` (LISTEN does not work, as
- * behind PgBouncer in transaction mode).
+ * behind PgBouncer in transaction mode, or the server is read-only).
  */
 export async function openListener(options: ListenerOptions): Promise<HintListener> {
   const { clock, channel } = options;
   const client = await connect(options.config);
   const listener = createListener(client, options);
   try {
+    await proveWritable(client);
     await client.query(`LISTEN ${pg.escapeIdentifier(channel)}`);
     await listener.selfTest();
   } catch (error) {
@@ -42,6 +43,16 @@ export async function openListener(options: ListenerOptions): Promise<HintListen
   }
   listener.watch();
   return { close: () => listener.close() };
+}
+
+/**
+ * Asks the server whether it lives and takes writes. A failover may leave this connection on the old primary, which
+ * answers and from which no hint ever comes again.
+ */
+async function proveWritable(client: pg.Client): Promise<void> {
+  const { rows } = await client.query<{ transaction_read_only: string }>('SHOW transaction_read_only');
+  if (rows[0]?.transaction_read_only === 'on')
+    throw new ClusterError('DATABASE_UNSUITABLE', 'the server of the listening connection is read-only');
 }
 
 interface OpenListener {
@@ -78,7 +89,7 @@ function createListener(client: pg.Client, options: ListenerOptions): OpenListen
   const beatLater = (): void => {
     timer = clock.setTimer(livenessMs, () => {
       // The driver's own time limit makes a connection that swallows everything fail here.
-      client.query('SELECT 1').then(() => state === 'watching' && beatLater(), over);
+      proveWritable(client).then(() => state === 'watching' && beatLater(), over);
     });
   };
   return {
