@@ -33,3 +33,5 @@ export function checkHistory(history: History): readonly Violation[] {
   const view = viewOf(history);
   return RULES.flatMap((rule) => rule(view));
 }
+
+export { mergedHistory } from './merged.js';

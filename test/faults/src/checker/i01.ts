@@ -19,7 +19,9 @@ function checkEnd(view: HistoryView, task: TaskView): string[] {
   if (end === undefined) return [];
   const found: string[] = [];
   if (ends.length > 1)
-    found.push(`${ends.length} terminal events: ${ends.map((each) => `seq ${each.row.seq} ${each.state}`).join(', ')}`);
+    found.push(
+      `${ends.length} terminal events: ${ends.map((each) => `seq ${each.row.seq} ${each.state}`).join(', ')}`,
+    );
   const later = task.events.find(({ seq }) => seq > end.row.seq);
   if (later)
     found.push(
@@ -35,10 +37,12 @@ function checkRow(task: TaskView): string[] {
   if (row === null) return last ? [`${events.length} events and no task row`] : [];
   if (last === undefined) return [`a task row (${row.state}, version ${row.version}) without any event`];
   const found: string[] = [];
-  if (row.version !== last.seq) found.push(`the row has version ${row.version}, the last event is seq ${last.seq}`);
+  if (row.version !== last.seq)
+    found.push(`the row has version ${row.version}, the last event is seq ${last.seq}`);
   if (task.poisoned) return found;
   const folded = foldedState(task, last.seq);
-  if (row.state !== folded) found.push(`the row says ${row.state}, the log folds to ${folded} at seq ${last.seq}`);
+  if (row.state !== folded)
+    found.push(`the row says ${row.state}, the log folds to ${folded} at seq ${last.seq}`);
   return found;
 }
 
@@ -46,6 +50,8 @@ function checkRow(task: TaskView): string[] {
 function foldedState(task: TaskView, seq: number): string {
   const folded = task.foldedAt(seq);
   if (folded === '') return stateAt(task, seq);
-  const { task: made } = JSON.parse(folded) as { readonly task?: { readonly status?: { readonly state?: string } } };
+  const { task: made } = JSON.parse(folded) as {
+    readonly task?: { readonly status?: { readonly state?: string } };
+  };
   return made?.status?.state ?? 'TASK_STATE_UNSPECIFIED';
 }

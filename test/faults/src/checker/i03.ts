@@ -6,9 +6,11 @@ import type { HistoryView, TaskView, TurnView } from './view.js';
 /** I3: every event carries the epoch that was current, epochs only grow, one replica writes under an epoch. */
 export function checkI03(view: HistoryView): Violation[] {
   return [...view.tasks.values()].flatMap((task) =>
-    [...checkEpochs(task), ...task.turns.flatMap((turn) => checkHolder(task, turn)), ...checkKnown(view, task)].map(
-      (text) => ({ invariant: 'I3', text, taskId: task.taskId }),
-    ),
+    [
+      ...checkEpochs(task),
+      ...task.turns.flatMap((turn) => checkHolder(task, turn)),
+      ...checkKnown(view, task),
+    ].map((text) => ({ invariant: 'I3', text, taskId: task.taskId })),
   );
 }
 

@@ -1,5 +1,3 @@
-import { projectAll, toStreamResponse } from '@a2a-cluster/core';
-import { StreamResponse } from '@a2a-js/sdk';
 import type {
   CallRecord,
   EventRow,
@@ -12,7 +10,8 @@ import type {
   StreamRecord,
   TaskRow,
 } from '../history/history.js';
-import { canonical, readRow, type ReadRow } from './read-row.js';
+import { createFold, type Fold } from './fold.js';
+import { readRow, type ReadRow } from './read-row.js';
 
 /** A history, indexed once for all the rules. */
 export interface HistoryView {
@@ -26,7 +25,7 @@ export interface HistoryView {
 }
 
 /** Everything that is about one task. */
-export interface TaskView {
+export interface TaskView extends Fold {
   readonly taskId: string;
   readonly row: TaskRow | null;
   readonly events: readonly EventRow[];
@@ -41,8 +40,6 @@ export interface TaskView {
   readonly pushes: readonly PushRecord[];
   readonly configs: readonly PushConfigRow[];
   readonly logs: readonly LogRecord[];
-  /** The task as of that seq, in the form frames are compared in. */
-  foldedAt(seq: number): string;
 }
 
 /** A turn: the rows from the one that opened it up to the next opening. */
@@ -84,7 +81,7 @@ export function viewOf(history: History): HistoryView {
       pushes: pushes.get(taskId) ?? [],
       configs: configs.get(taskId) ?? [],
       logs: logs.get(taskId) ?? [],
-      foldedAt: folds(read),
+      ...createFold(read),
     };
   });
   const { replicas, beganAtMs } = history;
@@ -127,17 +124,4 @@ function turnsOf(events: readonly EventRow[]): TurnView[] {
     const { holder, createdAtMs } = first;
     return [{ epoch: first.kind === 'message' ? first.seq : 1, rows, holder, openedAtMs: createdAtMs }];
   });
-}
-
-function folds(read: readonly ReadRow[]): (seq: number) => string {
-  const known = new Map<number, string>();
-  return (seq) => {
-    const present = known.get(seq);
-    if (present !== undefined) return present;
-    const events = read.filter(({ row }) => row.seq <= seq).map(({ event }) => event);
-    const data = projectAll({ task: undefined, events });
-    const made = data ? canonical(StreamResponse.toJSON(toStreamResponse({ kind: 'task', data }))) : '';
-    known.set(seq, made);
-    return made;
-  };
 }
