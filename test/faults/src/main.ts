@@ -7,7 +7,7 @@ import { resultText, resultsJson, resultsTable, violationText } from './report.j
 import { runScenario, type RunResult } from './run-scenario.js';
 import type { Scenario } from './scenario.js';
 import { scenarios } from './scenarios/index.js';
-import { endOwned } from './tools/owned.js';
+import { endAll } from './tools/owned.js';
 
 const EXIT_VIOLATION = 1;
 const EXIT_USAGE = 64;
@@ -16,7 +16,10 @@ process.exitCode = await main(readCommandLine(process.argv.slice(2)));
 
 async function main(wish: Wish): Promise<number> {
   for (const signal of ['SIGINT', 'SIGTERM'] as const)
-    process.once(signal, () => void endOwned().finally(() => process.exit(EXIT_VIOLATION)));
+    process.once(signal, () => {
+      endAll();
+      process.exit(EXIT_VIOLATION);
+    });
   if (wish.list) return list();
   if (wish.check !== undefined) return judgeFile(wish.check);
   const unknown = wish.ids.filter((id) => !scenarios.some((scenario) => scenario.id === id));

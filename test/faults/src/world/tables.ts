@@ -13,14 +13,21 @@ const CLOCK = {
 /** The tables of one database, past all code of the cluster. Reconnects when its connection was lost. */
 export class Database {
   private raw: Promise<RawConnection> | null = null;
+  private last: Promise<unknown> = Promise.resolve();
 
   constructor(
     readonly provider: keyof typeof CLOCK,
     readonly url: string,
   ) {}
 
-  /** Rows of one statement without parameters. */
-  async query(sql: string): Promise<Row[]> {
+  /** Rows of one statement without parameters, after those that were asked for before: there is one connection. */
+  query(sql: string): Promise<Row[]> {
+    const answer = this.last.then(() => this.ask(sql));
+    this.last = answer.catch(() => {});
+    return answer;
+  }
+
+  private async ask(sql: string): Promise<Row[]> {
     this.raw ??= openRaw(this.url);
     try {
       return (await (await this.raw).query(sql)) as Row[];
