@@ -32,9 +32,11 @@ function lastHindrance(
 }
 
 function hindersAll({ kind, replica }: FaultRecord): boolean {
-  if (kind === 'database_down' || kind === 'rows_locked' || kind === 'clock') return true;
+  if (kind === 'database_down' || kind === 'rows_locked') return true;
+  // The clock of one replica says nothing to the others.
   return (
-    replica === null && (kind === 'stop' || kind === 'cut_off' || kind === 'statements' || kind === 'blocked')
+    replica === null &&
+    (kind === 'clock' || kind === 'stop' || kind === 'cut_off' || kind === 'statements' || kind === 'blocked')
   );
 }
 

@@ -1,5 +1,23 @@
 import type { Scenario } from '../scenario.js';
 import { crash } from './r01-crash.js';
+import { longPause } from './r02-pause.js';
+import { sweepers } from './r10-sweepers.js';
+import { terminalRaces } from './r11-terminal-races.js';
+import { hints } from './r18-hints.js';
+import { openTransaction } from './r19-open-transaction.js';
+import { poolExhaustion } from './r26-pool-exhaustion.js';
+import { deadlocks } from './r27-deadlocks.js';
+import { oldSnapshot } from './r28-old-snapshot.js';
 
 /** Every scenario, in the order they run. */
-export const scenarios: readonly Scenario[] = [crash];
+export const scenarios: readonly Scenario[] = [
+  crash,
+  longPause,
+  sweepers,
+  terminalRaces,
+  hints,
+  openTransaction,
+  poolExhaustion,
+  deadlocks,
+  oldSnapshot,
+];
