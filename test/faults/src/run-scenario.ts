@@ -6,6 +6,7 @@ import { historyFigures } from './checker/figures.js';
 import { saveHistory } from './history/file.js';
 import type { History, Violation } from './history/history.js';
 import type { Scenario } from './scenario.js';
+import { oneAtATime } from './tools/one-at-a-time.js';
 import { nowMs } from './world/now.js';
 import type { Size } from './world/settings.js';
 import { World } from './world/world.js';
@@ -42,8 +43,15 @@ export interface RunResult {
 /** How many tasks' merged histories are told. */
 const MERGED_TASKS = 3;
 
-/** Runs one scenario in a database of its own, judges it, and ends everything it started. */
-export async function runScenario(options: RunOptions): Promise<RunResult> {
+/**
+ * Runs one scenario in a database of its own, judges it, and ends everything it started. Waits for other harnesses on
+ * this machine.
+ */
+export function runScenario(options: RunOptions): Promise<RunResult> {
+  return oneAtATime(() => runAlone(options), options.say);
+}
+
+async function runAlone(options: RunOptions): Promise<RunResult> {
   const { scenario, provider } = options;
   const beganAtMs = nowMs();
   const database = await createTestDatabase({ provider });
