@@ -66,6 +66,8 @@ export class World {
   /** False once a scenario steps the database's clock. */
   databaseClockIsSteady = true;
   private readonly ends: (() => Promise<void>)[] = [];
+  /** Boots so far, also those that are under way: they are numbered. */
+  private started = 0;
 
   readonly recorder: Recorder;
   /** The tables, past all code of the cluster. */
@@ -110,7 +112,8 @@ export class World {
 
   /** Starts a replica and waits for nothing. */
   async spawnReplica(options: StartOptions = {}): Promise<Replica> {
-    const name = options.name ?? `r${this.replicas.length + 1}`;
+    this.started += 1;
+    const name = options.name ?? `r${this.started}`;
     const { mutation } = this.options;
     const { failpoints } = options;
     const build =
@@ -141,7 +144,7 @@ export class World {
 
   /** Starts several at once. */
   async startReplicas(count: number, options: Omit<StartOptions, 'name'> = {}): Promise<Replica[]> {
-    const first = this.replicas.length + 1;
+    const first = this.started + 1;
     return Promise.all(
       Array.from({ length: count }, (_, index) =>
         this.startReplica({ ...options, name: `r${first + index}` }),
