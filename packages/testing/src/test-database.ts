@@ -24,6 +24,8 @@ export interface TestDatabaseOptions {
   readonly exists?: boolean;
   /** Only the first so many migrations: a database that is behind. */
   readonly upTo?: number;
+  /** URL of the server to make it on. Default: see {@link serverUrl}. */
+  readonly server?: string;
 }
 
 const ledger: Record<TestProvider, string> = {
@@ -80,8 +82,14 @@ async function createFile(): Promise<TestDatabase> {
   };
 }
 
-async function createOnServer(provider: 'postgresql' | 'mysql', exists: boolean): Promise<TestDatabase> {
-  const admin = serverUrl(provider);
+async function createOnServer(
+  provider: 'postgresql' | 'mysql',
+  {
+    exists,
+    server = serverUrl(provider),
+  }: { readonly exists: boolean; readonly server?: string | undefined },
+): Promise<TestDatabase> {
+  const admin = server;
   const name = `a2a_test_${process.pid}_${randomBytes(5).toString('hex')}`;
   // template0: nobody can be connected to it, so parallel workers never find it "being accessed by other users".
   const create =
@@ -98,8 +106,9 @@ async function createOnServer(provider: 'postgresql' | 'mysql', exists: boolean)
  * temporary folder; the servers: see {@link serverUrl}. Nothing stays behind after `drop()`. Takes some 100 ms.
  */
 export async function createTestDatabase(options: TestDatabaseOptions): Promise<TestDatabase> {
-  const { provider, exists = true, migrated = exists, upTo } = options;
-  const database = provider === 'sqlite' ? await createFile() : await createOnServer(provider, exists);
+  const { provider, exists = true, migrated = exists, upTo, server } = options;
+  const database =
+    provider === 'sqlite' ? await createFile() : await createOnServer(provider, { exists, server });
   if (!migrated) return database;
   try {
     await withRaw(database.url, (raw) => raw.run(deployScript(provider, upTo)));
