@@ -13,7 +13,8 @@ export function sweepDeadline(
     const dueMs = baseMs + ttlMs + 1_000;
     const later = lastHindrance(view, { fromMs: baseMs, toMs: dueMs });
     if (later <= baseMs) return dueMs;
-    if (later === Number.POSITIVE_INFINITY) return later;
+    // Nobody is left who could sweep, or nobody was until the end.
+    if (later > view.history.endedAtMs) return Number.POSITIVE_INFINITY;
     baseMs = later;
   }
 }
