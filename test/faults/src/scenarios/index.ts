@@ -1,6 +1,11 @@
 import type { Scenario } from '../scenario.js';
 import { crash } from './r01-crash.js';
 import { longPause } from './r02-pause.js';
+import { replicaClocks } from './r03-replica-clocks.js';
+import { databaseClock } from './r03b-database-clock.js';
+import { connections } from './r08-connections.js';
+import { partition } from './r09-partition.js';
+import { listenLost } from './r09b-listen.js';
 import { sweepers } from './r10-sweepers.js';
 import { terminalRaces } from './r11-terminal-races.js';
 import { hints } from './r18-hints.js';
@@ -13,6 +18,11 @@ import { oldSnapshot } from './r28-old-snapshot.js';
 export const scenarios: readonly Scenario[] = [
   crash,
   longPause,
+  replicaClocks,
+  databaseClock,
+  connections,
+  partition,
+  listenLost,
   sweepers,
   terminalRaces,
   hints,

@@ -1,0 +1,125 @@
+import type { Scenario } from '../scenario.js';
+import type { TcpProxy } from '../tools/tcp-proxy.js';
+import type { LoadTask } from '../world/load.js';
+import { nowMs, pause } from '../world/now.js';
+import type { Replica } from '../world/replica.js';
+import type { World } from '../world/world.js';
+import { startBehindProxy, type BehindProxy } from './support/proxies.js';
+import { expectAllTicks } from './support/outcome.js';
+import { until } from './support/until.js';
+
+/** A way to lose the database. */
+interface Mode {
+  readonly name: string;
+  /** Turns cannot outlive it. */
+  readonly fatal: boolean;
+  apply(proxy: TcpProxy, world: World): void;
+}
+
+const LATENCY_MS = 2_000;
+const RESET_SHARE = 0.01;
+const TASKS_EACH = 4;
+const TICK_MS = 50;
+/** How much later than its deadline a signal may be seen by the harness. */
+const SLACK_MS = 750;
+
+const ROUNDS: readonly (readonly Mode[])[] = [
+  [
+    { name: 'closed', fatal: true, apply: (proxy) => proxy.shut() },
+    { name: 'blackholed', fatal: true, apply: (proxy) => proxy.blackhole('both') },
+    { name: 'unheard', fatal: true, apply: (proxy) => proxy.blackhole('toServer') },
+  ],
+  [
+    { name: 'deaf', fatal: true, apply: (proxy) => proxy.blackhole('toClient') },
+    { name: 'slow', fatal: true, apply: (proxy) => proxy.delay(LATENCY_MS) },
+    {
+      name: 'flaky',
+      fatal: false,
+      apply: (proxy, { random }) => proxy.resetShare(RESET_SHARE, () => random.next()),
+    },
+  ],
+];
+
+/**
+ * The way of one replica to its database is cut in six ways, while another replica goes on. SQLite is a file: there
+ * is no way to be cut.
+ */
+export const partition: Scenario = {
+  id: 'R9',
+  title: 'a replica loses its database, in six ways',
+  databases: ['postgresql', 'mysql'],
+  async run(world) {
+    const witness = await world.startReplica({ name: 'witness' });
+    const cut = await Promise.all(['a', 'b', 'c'].map((name) => startBehindProxy(world, { name })));
+    for (const modes of ROUNDS)
+      await Promise.all(
+        cut.map((way, index) => {
+          const mode = modes[index];
+          return mode ? cutOff(world, { mode, way, witness }) : undefined;
+        }),
+      );
+  },
+};
+
+interface Cut {
+  readonly mode: Mode;
+  readonly way: BehindProxy;
+  readonly witness: Replica;
+}
+
+async function cutOff(world: World, cut: Cut): Promise<void> {
+  const { mode, way, witness } = cut;
+  const { replica, proxy } = way;
+  const { ttlMs } = world.settings;
+  const lengthMs = ttlMs * 1.5;
+  const ticks = Math.floor((mode.fatal ? 3 * lengthMs : lengthMs) / TICK_MS);
+  const script = `tick ${ticks} ${TICK_MS}`;
+  const load = await world.load({ tasks: TASKS_EACH, script, holders: [replica], watchers: [witness] });
+  const fault = replica.fault(mode.fatal ? 'cut_off' : 'connections', mode.name);
+  const beganAtMs = nowMs();
+  mode.apply(proxy, world);
+  const notReady = until(async () => (await replica.health())?.ready === false, { withinMs: lengthMs });
+  await pause(lengthMs);
+  proxy.heal();
+  fault.end();
+  const backMs = await until(async () => (await replica.health())?.ready === true, { withinMs: 2 * ttlMs });
+  world.expect(backMs !== null, `${mode.name}: not ready again ${2 * ttlMs} ms after the cut`);
+  world.figure(`${mode.name}: ready again after ms`, backMs ?? -1);
+  const ends = await Promise.all(load.map((task) => task.ended));
+  world.expect(
+    ends.every(({ how }) => how === 'complete'),
+    `${mode.name}: a subscription elsewhere did not end with its task`,
+  );
+  if (mode.fatal) {
+    world.expect((await notReady) !== null, `${mode.name}: it said it was ready all the time`);
+    world.figure(`${mode.name}: not ready after ms`, (await notReady) ?? -1);
+    judgeSignals(world, { cut, load, beganAtMs });
+  } else {
+    await world.settled({ withinMs: lengthMs });
+    world.figure(`${mode.name}: connections reset`, proxy.counts().cuts);
+    await expectAllTicks(world, load, ticks);
+  }
+  const again = await replica.as().send({ text: 'tick 2 20' });
+  const state = again.task?.status.state;
+  world.expect(state === 'TASK_STATE_COMPLETED', `${mode.name}: a turn afterwards is ${state ?? 'refused'}`);
+}
+
+/** Every turn was told by the holder's own deadline. */
+function judgeSignals(
+  world: World,
+  seen: { readonly cut: Cut; readonly load: readonly LoadTask[]; readonly beganAtMs: number },
+): void {
+  const { cut, load, beganAtMs } = seen;
+  const { ttlMs, marginMs } = world.settings;
+  let latestMs = 0;
+  for (const { taskId } of load) {
+    const line = cut.way.replica.logs.find(
+      ({ msg, taskId: of }) => msg === 'agent signal fired' && of === taskId,
+    );
+    const afterMs = (line?.atMs ?? Number.POSITIVE_INFINITY) - beganAtMs;
+    const inTime = afterMs <= ttlMs - marginMs + SLACK_MS;
+    world.expect(inTime, `${cut.mode.name}: its agent was told after ${Math.round(afterMs)} ms`, taskId);
+    latestMs = Math.max(latestMs, afterMs);
+  }
+  world.figure(`${cut.mode.name}: agents told after ms`, latestMs);
+}
