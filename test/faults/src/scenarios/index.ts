@@ -3,6 +3,8 @@ import { crash } from './r01-crash.js';
 import { longPause } from './r02-pause.js';
 import { replicaClocks } from './r03-replica-clocks.js';
 import { databaseClock } from './r03b-database-clock.js';
+import { restarts } from './r06-restarts.js';
+import { outage } from './r07-outage.js';
 import { connections } from './r08-connections.js';
 import { partition } from './r09-partition.js';
 import { listenLost } from './r09b-listen.js';
@@ -20,6 +22,8 @@ export const scenarios: readonly Scenario[] = [
   longPause,
   replicaClocks,
   databaseClock,
+  restarts,
+  outage,
   connections,
   partition,
   listenLost,

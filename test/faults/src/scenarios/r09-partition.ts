@@ -4,8 +4,10 @@ import type { LoadTask } from '../world/load.js';
 import { nowMs, pause } from '../world/now.js';
 import type { Replica } from '../world/replica.js';
 import type { World } from '../world/world.js';
+import { largest } from './support/numbers.js';
 import { startBehindProxy, type BehindProxy } from './support/proxies.js';
 import { expectAllTicks } from './support/outcome.js';
+import { toldAfterMs } from './support/signals.js';
 import { until } from './support/until.js';
 
 /** A way to lose the database. */
@@ -111,15 +113,8 @@ function judgeSignals(
 ): void {
   const { cut, load, beganAtMs } = seen;
   const { ttlMs, marginMs } = world.settings;
-  let latestMs = 0;
-  for (const { taskId } of load) {
-    const line = cut.way.replica.logs.find(
-      ({ msg, taskId: of }) => msg === 'agent signal fired' && of === taskId,
-    );
-    const afterMs = (line?.atMs ?? Number.POSITIVE_INFINITY) - beganAtMs;
-    const inTime = afterMs <= ttlMs - marginMs + SLACK_MS;
-    world.expect(inTime, `${cut.mode.name}: its agent was told after ${Math.round(afterMs)} ms`, taskId);
-    latestMs = Math.max(latestMs, afterMs);
-  }
-  world.figure(`${cut.mode.name}: agents told after ms`, latestMs);
+  const told = toldAfterMs(load, beganAtMs);
+  const late = told.filter((ms) => ms > ttlMs - marginMs + SLACK_MS).length;
+  world.expect(late === 0, `${cut.mode.name}: ${late} agents were told after the deadline of their lease`);
+  world.figure(`${cut.mode.name}: agents told after ms`, largest(told));
 }
