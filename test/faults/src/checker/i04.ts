@@ -1,4 +1,5 @@
 import type { EventRow, Violation, WireEvent } from '../history/history.js';
+import { brief } from './brief.js';
 import { CLOCK_SLACK_MS } from './excuses.js';
 import { checkNumbers } from './numbered-events.js';
 import { shownForm, type ReadRow } from './read-row.js';
@@ -99,14 +100,4 @@ function checkAnswers(view: HistoryView, task: TaskView): string[] {
       return [`${told}, which it was from seq ${first.row.seq} at ${view.at(first.row.createdAtMs)} on`];
     return [];
   });
-}
-
-/** An event in a few words. */
-export function brief(event: WireEvent): string {
-  const { task, statusUpdate, artifactUpdate, message } = event;
-  if (task) return `task ${task.status.state}`;
-  if (statusUpdate)
-    return `${statusUpdate.status.state} ${statusUpdate.status.message?.parts[0]?.text ?? ''}`.trim();
-  if (artifactUpdate) return `artifact ${(artifactUpdate.artifact.parts[0]?.text ?? '').slice(0, 20)}`;
-  return message ? 'message' : 'nothing';
 }

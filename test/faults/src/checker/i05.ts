@@ -6,8 +6,6 @@ import type { HistoryView, TaskView } from './view.js';
 
 /** How long the end of a task may take to reach those who are connected. */
 const GRACE_MS = 2_000;
-/** A stream that is still open that long after it had to end was forgotten. */
-const OPEN_GRACE_MS = 5_000;
 /** A replica that could not read for so long ends its streams with an error. */
 const WATCHDOG_MS = 30_000;
 
@@ -111,7 +109,7 @@ function checkForgotten(view: HistoryView, { stream, piece, task }: Shown): stri
   const { endedAtMs, databaseClockIsSteady } = view.history;
   const end = piece.endsAt ?? task.read.find(isTerminalRow);
   if (end === undefined || !databaseClockIsSteady) return [];
-  const dueMs = dueAt(view, stream, end.row.createdAtMs) - GRACE_MS + OPEN_GRACE_MS;
+  const dueMs = dueAt(view, stream, end.row.createdAtMs);
   if (dueMs > endedAtMs) return [];
   return [
     `it never saw seq ${end.row.seq} ${end.state} of ${view.at(end.row.createdAtMs)}: it has ${stream.frames.length} frames ` +
@@ -122,7 +120,7 @@ function checkForgotten(view: HistoryView, { stream, piece, task }: Shown): stri
 function checkStillOpen(view: HistoryView, { stream, piece }: Shown): string[] {
   const last = stream.frames.at(-1);
   if (stream.ended !== null || last === undefined) return [];
-  const dueMs = dueAt(view, stream, last.atMs) - GRACE_MS + OPEN_GRACE_MS;
+  const dueMs = dueAt(view, stream, last.atMs);
   if (dueMs > view.history.endedAtMs) return [];
   return [`it is still open, although seq ${piece.endsAt?.row.seq} ended it at ${view.at(last.atMs)}`];
 }
@@ -160,9 +158,12 @@ function dueAt(view: HistoryView, stream: StreamRecord, storedAtMs: number): num
   return latestEnd(delays, storedAtMs) + settings.ttlMs + 1_000;
 }
 
-/** A client that does not read does not see; its fault names the stream. */
-function misbehaves(view: HistoryView, stream: StreamRecord): boolean {
-  return view.history.faults.some(({ kind, detail }) => kind === 'client' && detail.includes(stream.id));
+/** A client that does not read does not see; its fault names the stream or its task. */
+function misbehaves(view: HistoryView, { id, taskId }: StreamRecord): boolean {
+  return view.history.faults.some(
+    ({ kind, detail }) =>
+      kind === 'client' && (detail.includes(id) || (taskId !== null && detail.includes(taskId))),
+  );
 }
 
 /** The replica was closing: it ends streams, and clients go on elsewhere. */

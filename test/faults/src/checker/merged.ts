@@ -1,5 +1,5 @@
 import type { EventRow, History } from '../history/history.js';
-import { brief } from './i04.js';
+import { brief } from './brief.js';
 import { readRow } from './read-row.js';
 
 interface Line {

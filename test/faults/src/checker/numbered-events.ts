@@ -39,7 +39,7 @@ function* checkChunks(rows: readonly ReadRow[]): Generator<string> {
     if (event.kind !== 'artifactUpdate') continue;
     const found = /^\[(\d+)\]/.exec(textOf(event.data.artifact?.parts));
     const number: number | null = found ? Number(found[1]) : null;
-    const expected: number | null = event.data.append ? last && last + 1 : 1;
+    const expected: number | null = !event.data.append ? 1 : last === null ? null : last + 1;
     // A part that is too short for its number says nothing, nor does the one after it.
     if (number !== null && expected !== null && number !== expected)
       yield `seq ${row.seq}, epoch ${row.epoch}: chunk [${number}] where [${expected}] belongs`;

@@ -1,6 +1,6 @@
 import { isTerminalName } from '@a2a-cluster/core';
 import type { StreamRecord } from '../history/history.js';
-import { brief } from './i04.js';
+import { brief } from './brief.js';
 import { shownForm, type ReadRow } from './read-row.js';
 import { INPUT_REQUIRED, stateAt } from './states.js';
 import type { TaskView, TurnView } from './view.js';
