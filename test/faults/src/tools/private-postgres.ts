@@ -2,10 +2,11 @@ import { execFile } from 'node:child_process';
 import { chmodSync, existsSync } from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { openRaw } from '@a2a-cluster/testing';
-import { identityOf, identityOfUser, spawnOwned, type OwnedProcess } from './owned.js';
+import { queryDatabase } from './database-query.js';
+import { identityOf, identityOfUser } from './owned.js';
 import { freePort, tempFolder, until, type TempFolder } from './processes.js';
 import { findProgram, versionFolders } from './programs.js';
+import { serverProcess, type ServerProcess } from './server-process.js';
 import { createStepClock, missingStepClock, type StepClock } from './step-clock.js';
 
 /** How a server is ended: `fast` in good order, `immediate` as by a crash. */
@@ -116,11 +117,22 @@ class Server implements PrivatePostgres {
   readonly port: number;
   readonly #parts: ServerParts;
   readonly #standbys: PrivatePostgres[] = [];
-  #process: OwnedProcess | null = null;
+  readonly #process: ServerProcess;
 
   constructor(parts: ServerParts) {
     this.#parts = parts;
     this.port = parts.port;
+    const { folder, clock } = parts;
+    const command = {
+      command: program('postgres') as string,
+      args: ['-D', path.join(folder.path, 'data'), ...this.#settings()],
+      env: { LC_ALL: 'C', ...clock?.env },
+      user: USER,
+      // To SIGKILL its children would outlive it for a moment.
+      endsBy: 'SIGQUIT' as const,
+      log: path.join(folder.path, 'log'),
+    };
+    this.#process = serverProcess('PostgreSQL', command, () => queryDatabase(this.url(), 'SELECT 1'));
   }
 
   url(database = 'postgres'): string {
@@ -128,52 +140,15 @@ class Server implements PrivatePostgres {
   }
 
   pid(): number {
-    return this.#process?.pid ?? 0;
+    return this.#process.pid();
   }
 
-  async start(): Promise<void> {
-    if (this.#process !== null) return;
-    const { folder, clock } = this.#parts;
-    const server = await spawnOwned({
-      command: program('postgres') as string,
-      args: ['-D', path.join(folder.path, 'data'), ...this.#settings()],
-      env: { LC_ALL: 'C', ...clock?.env },
-      user: USER,
-      // To SIGKILL its children would outlive it for a moment.
-      endsBy: 'SIGQUIT',
-      log: path.join(folder.path, 'log'),
-    });
-    this.#process = server;
-    let ended: number | string | null = null;
-    void server.exited.then((how) => {
-      ended = how;
-      if (this.#process === server) this.#process = null;
-    });
-    const answers = async (): Promise<boolean> => {
-      if (ended !== null)
-        throw new Error(`PostgreSQL ended with ${ended} while starting:\n${server.output()}`);
-      return this.#answers();
-    };
-    try {
-      await until(answers, { what: 'PostgreSQL to answer', withinMs: START_MS });
-    } catch (error) {
-      await server.end('SIGQUIT');
-      throw error;
-    }
+  start(): Promise<void> {
+    return this.#process.start();
   }
 
-  async #answers(): Promise<boolean> {
-    try {
-      await this.query('SELECT 1');
-      return true;
-    } catch {
-      return false;
-    }
-  }
-
-  async stop(how: HowToStop = 'fast'): Promise<void> {
-    await this.#process?.end(SIGNALS[how], START_MS);
-    this.#process = null;
+  stop(how: HowToStop = 'fast'): Promise<void> {
+    return this.#process.stop(SIGNALS[how]);
   }
 
   async restart(how: HowToStop = 'fast'): Promise<void> {
@@ -182,14 +157,8 @@ class Server implements PrivatePostgres {
   }
 
   async set(...sql: readonly string[]): Promise<void> {
-    const raw = await openRaw(this.url());
-    try {
-      // One by one: ALTER SYSTEM may not stand in a transaction, and a text of several statements is one.
-      for (const statement of sql) await raw.run(statement);
-      await raw.run('SELECT pg_reload_conf()');
-    } finally {
-      await raw.close();
-    }
+    // One by one: ALTER SYSTEM may not stand in a transaction, and a text of several statements is one.
+    await queryDatabase(this.url(), ...sql, 'SELECT pg_reload_conf()');
   }
 
   stepClock(ms: number): void {
@@ -218,25 +187,16 @@ class Server implements PrivatePostgres {
     this.#standbys.push(server);
     return Object.assign(server, {
       caughtUp: async (): Promise<void> => {
-        const [row] = await this.query('SELECT pg_current_wal_flush_lsn()::text AS lsn');
+        const [row] = await queryDatabase(this.url(), 'SELECT pg_current_wal_flush_lsn()::text AS lsn');
         const there = async (): Promise<boolean> => {
           const ask = `SELECT pg_last_wal_replay_lsn() >= '${String(row?.['lsn'])}'::pg_lsn AS there`;
-          return (await server.query(ask))[0]?.['there'] === true;
+          return (await queryDatabase(server.url(), ask))[0]?.['there'] === true;
         };
         await until(there, { what: 'the standby to catch up', withinMs: START_MS });
       },
-      promote: async (): Promise<void> => void (await server.query('SELECT pg_promote(true, 30)')),
+      promote: async (): Promise<void> =>
+        void (await queryDatabase(server.url(), 'SELECT pg_promote(true, 30)')),
     });
-  }
-
-  /** Runs one statement by a connection of its own. */
-  async query(sql: string): Promise<Record<string, unknown>[]> {
-    const raw = await openRaw(this.url());
-    try {
-      return await raw.query(sql);
-    } finally {
-      await raw.close();
-    }
   }
 
   async remove(): Promise<void> {
