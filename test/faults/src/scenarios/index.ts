@@ -1,6 +1,7 @@
 import type { Scenario } from '../scenario.js';
 import { crash } from './r01-crash.js';
 import { longPause } from './r02-pause.js';
+import { pauseInWrite } from './r02b-pause-in-write.js';
 import { replicaClocks } from './r03-replica-clocks.js';
 import { databaseClock } from './r03b-database-clock.js';
 import { restarts } from './r06-restarts.js';
@@ -12,14 +13,17 @@ import { sweepers } from './r10-sweepers.js';
 import { terminalRaces } from './r11-terminal-races.js';
 import { hints } from './r18-hints.js';
 import { openTransaction } from './r19-open-transaction.js';
+import { poison } from './r24-poison.js';
 import { poolExhaustion } from './r26-pool-exhaustion.js';
 import { deadlocks } from './r27-deadlocks.js';
 import { oldSnapshot } from './r28-old-snapshot.js';
+import { soak } from './r31-soak.js';
 
 /** Every scenario, in the order they run. */
 export const scenarios: readonly Scenario[] = [
   crash,
   longPause,
+  pauseInWrite,
   replicaClocks,
   databaseClock,
   restarts,
@@ -31,7 +35,9 @@ export const scenarios: readonly Scenario[] = [
   terminalRaces,
   hints,
   openTransaction,
+  poison,
   poolExhaustion,
   deadlocks,
   oldSnapshot,
+  soak,
 ];

@@ -1,0 +1,60 @@
+import type { Scenario } from '../scenario.js';
+import { nowMs } from '../world/now.js';
+import type { Replica } from '../world/replica.js';
+import type { World } from '../world/world.js';
+import { seedAbandoned, type Seeded } from './support/abandoned.js';
+
+/** Many sweepers wake for the same thousand leases in the same millisecond. */
+export const sweepers: Scenario = {
+  id: 'R10',
+  title: 'ten sweepers want the same thousand expired leases',
+  databases: ['postgresql', 'mysql', 'sqlite'],
+  quick: true,
+  async run(world) {
+    const replicas = await world.startReplicas(world.quick ? 4 : 10);
+    const seeded = await seedAbandoned(world, {
+      tasks: world.quick ? 200 : 1_000,
+      expireInMs: world.settings.ttlMs,
+      push: true,
+    });
+    world.say(`${seeded.taskIds.length} leases expire at once, before ${replicas.length} sweepers`);
+    await world.settled({ withinMs: seeded.expireAtMs - nowMs() + 1_000 });
+    // A replica that drains has sent what it had to send.
+    for (const replica of replicas) replica.terminate();
+    await Promise.all(replicas.map((replica) => replica.exited));
+    expectEach(world, { replicas, seeded });
+  },
+};
+
+interface Swept {
+  readonly replicas: readonly Replica[];
+  readonly seeded: Seeded;
+}
+
+function expectEach(world: World, { replicas, seeded }: Swept): void {
+  const lines = replicas.flatMap(({ logs }) =>
+    logs.filter(({ msg }) => msg === 'ended the turn of a replica that was lost'),
+  );
+  const claims = counted(lines.map(({ taskId }) => taskId ?? ''));
+  const deliveries = counted(world.recorder.pushes.map(({ hook }) => hook));
+  seeded.taskIds.forEach((taskId, index) => {
+    const claimed = claims.get(taskId) ?? 0;
+    world.expect(claimed === 1, `${claimed} sweepers say that they ended the turn`, taskId);
+    const delivered = deliveries.get(seeded.hooks[index] ?? '') ?? 0;
+    world.expect(delivered === 1, `its webhook got ${delivered} deliveries, not one`, taskId);
+  });
+  world.figure('claimed', lines.length);
+  world.figure('deliveries', world.recorder.pushes.length);
+  const winners = replicas.filter(({ name }) => lines.some(({ replica }) => replica === name));
+  world.figure('sweepers that got any', winners.length);
+  world.figure(
+    'last FAILED told after expiry ms',
+    Math.max(...lines.map(({ atMs }) => atMs)) - seeded.expireAtMs,
+  );
+}
+
+function counted(keys: readonly string[]): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  for (const key of keys) counts.set(key, (counts.get(key) ?? 0) + 1);
+  return counts;
+}
