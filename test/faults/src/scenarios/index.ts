@@ -11,6 +11,8 @@ import { partition } from './r09-partition.js';
 import { listenLost } from './r09b-listen.js';
 import { sweepers } from './r10-sweepers.js';
 import { terminalRaces } from './r11-terminal-races.js';
+import { failover } from './r16-failover.js';
+import { noHints, pooler } from './r17-poolers.js';
 import { hints } from './r18-hints.js';
 import { openTransaction } from './r19-open-transaction.js';
 import { poison } from './r24-poison.js';
@@ -33,6 +35,9 @@ export const scenarios: readonly Scenario[] = [
   listenLost,
   sweepers,
   terminalRaces,
+  failover,
+  noHints,
+  pooler,
   hints,
   openTransaction,
   poison,
