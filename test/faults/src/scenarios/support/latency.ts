@@ -20,9 +20,3 @@ export function latenciesMs(stream: Stream, rows: readonly EventRow[]): number[]
 export function textOf(event: WireEvent): string | undefined {
   return event.statusUpdate?.status.message?.parts[0]?.text;
 }
-
-/** The value that so many of them do not exceed; 0 where there is none. */
-export function quantile(values: readonly number[], share: number): number {
-  const sorted = [...values].sort((a, b) => a - b);
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
-}

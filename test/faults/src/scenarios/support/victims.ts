@@ -2,7 +2,7 @@ import { Failpoints } from '../../tools/failpoints.js';
 import type { LoadTask } from '../../world/load.js';
 import { pause } from '../../world/now.js';
 import type { Replica } from '../../world/replica.js';
-import type { World } from '../../world/world.js';
+import type { StartOptions, World } from '../../world/world.js';
 
 /** A moment at which a replica is killed, and the work that brings it there. */
 export interface Kill {
@@ -49,9 +49,9 @@ export interface Armed {
 export async function startArmed(
   world: World,
   failpoints: string,
-  env: Readonly<Record<string, string>> = {},
+  options: StartOptions = {},
 ): Promise<Armed> {
-  const replica = await world.spawnReplica({ failpoints, env });
+  const replica = await world.spawnReplica({ ...options, failpoints });
   const points = new Failpoints(replica.channel);
   replica.channel.on('message', (message: { readonly action?: string; readonly failpoint?: string }) => {
     if (message.action === 'kill') replica.fault('kill', `at ${message.failpoint}`);
