@@ -4,6 +4,11 @@ import type { LostCause } from './heartbeat.js';
 import type { AnswerMark, LeaseEntry } from './lease-entry.js';
 import { callSafely } from './safe-callback.js';
 
+/** A deadline that is noticed so much later was not missed by a slow database. Less: a busy machine is blamed. */
+const LATE_MS = 250;
+
+const STOOD_STILL = 'the process stood still or its event loop was blocked';
+
 /** What a {@link LeaseSet} is made of. */
 export interface LeaseSetOptions {
   /** TTL - margin: how long trust lasts from when a renewal was sent. */
@@ -101,7 +106,7 @@ export class LeaseSet {
     this.#entries.delete(entry);
     if (this.#closed) return;
     const logger = withFields(this.#options.logger, { ...entry.key });
-    logger.warn({ cause }, 'lease lost');
+    logger.warn({ cause, ...(cause === 'deadline' ? this.#lateness(entry) : {}) }, 'lease lost');
     callSafely(logger, () => entry.hold.onLost(cause));
   }
 
@@ -116,6 +121,12 @@ export class LeaseSet {
     this.#timer?.timer.cancel();
     this.#timer = null;
     this.#entries.clear();
+  }
+
+  /** A timer stands at the deadline, so a loss that is noticed long after it has a cause that operators must hear. */
+  #lateness(entry: LeaseEntry): { readonly lateMs?: number; readonly why?: string } {
+    const lateMs = Math.round(this.#options.clock.monotonicMs() - this.#deadline(entry));
+    return lateMs < LATE_MS ? {} : { lateMs, why: STOOD_STILL };
   }
 
   #deadline(entry: LeaseEntry): number {

@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { createMemoryDatabase, type LeaseStatements, type ServerClock } from '@a2a-cluster/db';
 import { createFakeClock, type FakeClock } from '@a2a-cluster/testing';
 import { createClockWatch, resolveLeaseOptions, type ClockWatch } from '../src/index.js';
-import { createTask, pass, recordingLogger } from './harness.js';
+import { createTask, pass, recordingLogger, type LogLine } from './harness.js';
 
 /** A watch over a server whose clock can be set apart from local time. */
 function create(): {
@@ -16,13 +16,13 @@ function create(): {
     clampFails: boolean;
   };
   readonly clamps: number[];
-  readonly logged: { level: string; message: string }[];
+  readonly logged: LogLine[];
   pass(afterMs: number): Promise<void>;
 } {
   const clock = createFakeClock();
   const server = { offsetMs: 0, identity: 'one', delayMs: 0, down: false, clampFails: false };
   const clamps: number[] = [];
-  const logged: { level: string; message: string }[] = [];
+  const logged: LogLine[] = [];
   const leases: Pick<LeaseStatements, 'readClock' | 'clampFuture'> = {
     async readClock(): Promise<ServerClock> {
       if (server.down) throw new Error('connection refused');
@@ -195,7 +195,7 @@ describe('a clock watch', () => {
   test('ends leases that a clock stepping back would have kept alive', async () => {
     const clock = createFakeClock();
     const db = createMemoryDatabase({ clock });
-    const logged: { level: string; message: string }[] = [];
+    const logged: LogLine[] = [];
     let identity = 'one';
     const leases = {
       readClock: async () => ({ ...(await db.leases.readClock()), identity }),

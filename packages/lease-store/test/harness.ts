@@ -12,6 +12,13 @@ import {
   type ResolvedLeaseOptions,
 } from '../src/index.js';
 
+/** A line of the log. */
+export interface LogLine {
+  readonly level: string;
+  readonly message: string;
+  readonly fields: object;
+}
+
 /** A lease under test and what was told about it. */
 export interface Watched {
   readonly key: LeaseKey;
@@ -27,7 +34,7 @@ export interface Harness {
   readonly options: ResolvedLeaseOptions;
   readonly heartbeat: Heartbeat;
   readonly beats: BeatCounts[];
-  readonly logged: { readonly level: string; readonly message: string }[];
+  readonly logged: LogLine[];
   /** Replaces statements from now on; the originals are at `db.leases`. */
   readonly fault: Partial<LeaseStatements>;
   /** Makes a task whose lease this replica holds, and begins to keep it. */
@@ -47,7 +54,7 @@ export function createHarness(
   const options = resolveLeaseOptions(leaseOptions);
   const fault: Partial<LeaseStatements> = {};
   const beats: BeatCounts[] = [];
-  const logged: { level: string; message: string }[] = [];
+  const logged: LogLine[] = [];
   const heartbeat = createHeartbeat({
     leases: withFaults(db.leases, fault),
     holder: HOLDER,
@@ -167,13 +174,13 @@ export function pass(clock: FakeClock, ms: number): Promise<void> {
   return new Promise((resolve) => void clock.setTimer(ms, resolve));
 }
 
-export function recordingLogger(logged: { level: string; message: string }[]): Logger {
+export function recordingLogger(logged: LogLine[]): Logger {
   const silent = createSilentLogger();
   const record =
     (level: keyof Logger): Logger[keyof Logger] =>
     (fields, message) => {
       silent[level](fields, message);
-      logged.push({ level, message });
+      logged.push({ level, message, fields });
     };
   return { debug: record('debug'), info: record('info'), warn: record('warn'), error: record('error') };
 }

@@ -104,6 +104,25 @@ describe('a heartbeat', () => {
     await h.heartbeat.close();
   });
 
+  test('names a process that stood still as the cause, and does not where a database is slow', async () => {
+    const h = createHarness();
+    await h.heartbeat.start();
+    await h.acquire('a');
+    h.clock.stall(20_000);
+    await h.clock.advance(0);
+    h.fault.beat = hang;
+    h.fault.readLeases = hang;
+    await h.acquire('b');
+    await h.clock.advance(13_500);
+    const lost = h.logged.filter(({ message }) => message === 'lease lost').map(({ fields }) => fields);
+    expect(lost).toMatchObject([
+      { taskId: 'a', lateMs: 6_500, why: expect.stringContaining('stood still') },
+      { taskId: 'b', cause: 'deadline' },
+    ]);
+    expect(lost[1]).not.toHaveProperty('lateMs');
+    await h.heartbeat.close();
+  });
+
   test('loses a lease at its own deadline, before the expiry, when the beat hangs', async () => {
     const h = createHarness();
     await h.heartbeat.start();
