@@ -59,6 +59,18 @@ describe('pushes', () => {
     expect(judged(built)).toContainEqual(expect.stringMatching(/^I8: .* seq 9/));
   });
 
+  test('may be on their way when the history ends, but not stand still', () => {
+    const built = usual();
+    built.pushes.splice(-2);
+    built.pushes.at(-1)!.atMs = BEGAN_MS + 58_000;
+    expect(judged(built)).toEqual([]);
+    built.pushes.at(-1)!.atMs = BEGAN_MS + 54_000;
+    expect(judged(built)).toEqual([
+      expect.stringMatching(/^I8: .* seq 8 .* never came/),
+      expect.stringMatching(/^I8: .* seq 9 .* never came/),
+    ]);
+  });
+
   test('of two replicas may come in any order', () => {
     const built = usual();
     built.pushes[3]!.atMs = BEGAN_MS + 2_500;
@@ -175,7 +187,7 @@ describe('somebody else', () => {
 
 describe('a replica', () => {
   const samples = (built: HistoryBuilder, growth: { bytes: number; handles: number }): void => {
-    for (let i = 0; i <= 60; i += 1)
+    for (let i = 0; i <= 240; i += 1)
       built.samples.push({
         ...{ atMs: BEGAN_MS + i * 1_000, replica: 'r1' },
         residentBytes: 100 * 2 ** 20 + i * growth.bytes,
@@ -219,12 +231,12 @@ describe('a replica', () => {
     [
       'that never closes what it opens',
       (b) => samples(b, { bytes: 0, handles: 1 }),
-      /^I12: r1 has 93 file handles in the last quarter, 63 in the second/,
+      /^I12: r1 has 258 file handles in the last quarter, 167 in the second/,
     ],
     [
       'that never lets go of memory',
       (b) => samples(b, { bytes: 3 * 2 ** 20, handles: 0 }),
-      /^I12: r1 holds 259 MiB in the last quarter, 169 in the second/,
+      /^I12: r1 holds 754 MiB in the last quarter, 481 in the second/,
     ],
   ])('%s is told', (_what, break_, says) => {
     const built = usual();
@@ -234,7 +246,7 @@ describe('a replica', () => {
 
   test('may be told to end, be killed, and grow a little', () => {
     const built = usual();
-    samples(built, { bytes: 2 ** 19, handles: 0.3 });
+    samples(built, { bytes: 2 ** 19, handles: 0.2 });
     built.fault('terminate', 4_000, { replica: 'r3' });
     Object.assign(built.replicas[2]!, { exitedAtMs: BEGAN_MS + 5_000, exit: 0 });
     built.kill('r2', 20_000);
@@ -249,6 +261,13 @@ test('figures tell how soon a dead turn was ended', () => {
     ...{ tasks: 1, events: 3, frames: 5, swept: 1, 'refused TASK_BUSY': 1 },
     ...{ 'detection p50 ms': 2_900, 'detection max ms': 2_900 },
   });
+});
+
+test('figures tell when the machine stood still: nobody can judge times then', () => {
+  const built = usual();
+  for (const at of [1_000, 2_000, 6_500, 7_500])
+    built.samples.push({ atMs: BEGAN_MS + at, replica: 'r1', residentBytes: 1, fileHandles: 1 });
+  expect(historyFigures(built.build())).toMatchObject({ 'stalled ms': 3_500 });
 });
 
 test('a merged history has a line for everything about a task', () => {

@@ -24,6 +24,7 @@ export function historyFigures(history: History): Record<string, number> {
     frames: streams.reduce((sum, { frames }) => sum + frames.length, 0),
     pushes: pushes.length,
     swept: swept.length,
+    'stalled ms': stalledMs(history),
   };
   const errors = [...calls.map(({ error }) => error), ...streams.map(({ ended }) => ended?.error ?? null)];
   for (const error of errors) {
@@ -37,4 +38,17 @@ export function historyFigures(history: History): Record<string, number> {
     figures['detection max ms'] = Math.round(sorted.at(-1) ?? 0);
   }
   return Object.fromEntries(Object.entries(figures).filter(([, value]) => value > 0));
+}
+
+/** Samples are taken once a second. */
+const SAMPLE_MS = 1_000;
+/** Less is no stall. */
+const STALL_MS = 500;
+
+/** For how long the harness itself did not come to its turn, at most: a machine that starves it starves replicas, too. */
+function stalledMs({ samples }: History): number {
+  const moments = samples.map(({ atMs }) => atMs).sort((a, b) => a - b);
+  const gaps = moments.map((atMs, index) => atMs - (moments[index - 1] ?? atMs) - SAMPLE_MS);
+  const longest = Math.max(0, ...gaps);
+  return longest < STALL_MS ? 0 : Math.round(longest);
 }

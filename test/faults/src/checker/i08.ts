@@ -91,6 +91,7 @@ function checkMissing(view: HistoryView, { task, hook, delivered }: Missing): st
     const { row, shown } = read;
     if (shown === null || got.has(read)) return [];
     if (!isRegistered(view, { read, config, firstSeq }) || isExcused(view, read)) return [];
+    if (isOnItsWay(view, read, delivered)) return [];
     return [
       `seq ${row.seq} (${row.holder}, ${view.at(row.createdAtMs)}) never came, registered at ${view.at(config.createdAtMs)}`,
     ];
@@ -105,6 +106,14 @@ function isRegistered(
   // After one was pushed its successors are, whatever the clocks say.
   if (row.seq > of.firstSeq) return true;
   return view.history.databaseClockIsSteady && row.createdAtMs > of.config.createdAtMs + CLOCK_SLACK_MS;
+}
+
+/** One after the other: what comes after the last that came waits, while its writer is still delivering at the end. */
+function isOnItsWay(view: HistoryView, { row }: ReadRow, delivered: readonly Delivery[]): boolean {
+  const last = delivered.findLast(({ read }) => read.row.holder === row.holder);
+  return (
+    last !== undefined && last.read.row.seq < row.seq && last.push.atMs > view.history.endedAtMs - DELIVERY_MS
+  );
 }
 
 function isExcused(view: HistoryView, { row }: ReadRow): boolean {

@@ -2,8 +2,10 @@ import type { ReplicaRecord, ResourceSample, Violation } from '../history/histor
 import { endOf } from './excuses.js';
 import type { HistoryView } from './view.js';
 
+/** While a process starts and its load begins, everything grows. */
+const WARM_UP_MS = 60_000;
 /** Fewer than that tell nothing of a trend. */
-const ENOUGH_MS = 60_000;
+const ENOUGH_MS = 120_000;
 const MORE_HANDLES = 20;
 const MEMORY_FACTOR = 1.3;
 const MORE_BYTES = 30 * 1024 * 1024;
@@ -54,8 +56,9 @@ function checkExit(view: HistoryView, { name, exit, exitedAtMs }: ReplicaRecord)
 }
 
 function checkResources(view: HistoryView, name: string): string[] {
+  const warmAtMs = (view.replicas.get(name)?.startedAtMs ?? 0) + WARM_UP_MS;
   const samples = view.history.samples
-    .filter(({ replica }) => replica === name)
+    .filter(({ replica, atMs }) => replica === name && atMs >= warmAtMs)
     .sort((a, b) => a.atMs - b.atMs);
   const first = samples[0];
   const last = samples.at(-1);
