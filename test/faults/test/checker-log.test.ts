@@ -245,6 +245,12 @@ describe('leases and sweeps', () => {
     built.leases.push({ ...lease, expiresAtMs: BEGAN_MS + 50_000 });
     built.fault('rows_locked', 45_000, { replica: 'r1', to: 59_500 });
     expect(judged(built)).toEqual([]);
+    built.open('u', 'r1', 1_000);
+    built.leases.push({ ...lease, taskId: 'u' });
+    built.faults[0]!.detail = 'rows of u';
+    expect(judged(built)).toContainEqual(expect.stringMatching(/^I10: .* expired at \+50000 ms/));
+    built.faults[0]!.detail = 'any rows';
+    expect(judged(built)).toEqual([]);
     built.faults[0]!.toMs = BEGAN_MS + 52_000;
     expect(judged(built)).toContainEqual(expect.stringMatching(/^I10: .* expired at \+50000 ms/));
   });

@@ -11,18 +11,27 @@ export interface FaultQuery {
   readonly replica: string | null;
   readonly fromMs: number;
   readonly toMs: number;
+  /** Locked rows of other tasks do not count. */
+  readonly taskId?: string;
 }
 
 /** The faults of these kinds that overlap the time. */
 export function faultsIn(view: HistoryView, query: FaultQuery): FaultRecord[] {
-  const { kinds, replica, fromMs, toMs } = query;
+  const { kinds, replica, fromMs, toMs, taskId } = query;
   return view.history.faults.filter(
     (fault) =>
       kinds.includes(fault.kind) &&
       (fault.replica === null || fault.replica === replica) &&
       fault.fromMs <= toMs &&
-      endOf(fault) >= fromMs,
+      endOf(fault) >= fromMs &&
+      (taskId === undefined || mayConcern(view, fault, taskId)),
   );
+}
+
+/** False where the fault is a lock on rows of other tasks. */
+export function mayConcern(view: HistoryView, fault: FaultRecord, taskId: string): boolean {
+  const named = view.lockedTasks.get(fault) ?? [];
+  return named.length === 0 || named.includes(taskId);
 }
 
 /** When a fault was over; never: `Infinity`. A kill and a SIGTERM are for good. */

@@ -153,6 +153,7 @@ function dueAt(view: HistoryView, stream: StreamRecord, storedAtMs: number): num
     replica: stream.replica,
     fromMs: storedAtMs - GRACE_MS,
     toMs,
+    ...(stream.taskId === null ? {} : { taskId: stream.taskId }),
   });
   if (delays.length === 0) return storedAtMs + GRACE_MS;
   return latestEnd(delays, storedAtMs) + settings.ttlMs + 1_000;

@@ -77,7 +77,7 @@ function checkSwept(view: HistoryView, { task, turn, row, replica }: SweptTurn):
   const expiredAtMs = row.expiredAtMs === undefined ? sweptAtMs : row.expiredAtMs - databaseAheadMs;
   const fromMs = steady ? expiredAtMs - settings.ttlMs - CLOCK_SLACK_MS : view.history.beganAtMs;
   const toMs = steady ? expiredAtMs + CLOCK_SLACK_MS : view.history.endedAtMs;
-  const query = { replica, fromMs, toMs };
+  const query = { replica, fromMs, toMs, taskId: task.taskId };
   if (faultsIn(view, { ...query, kinds: ['kill', 'statements'] }).length > 0) return [];
   if (faultsIn(view, { ...query, kinds: ['terminate'] }).length > 1) return [];
   const hindered = faultsIn(view, { ...query, kinds: HINDRANCES });

@@ -63,10 +63,11 @@ interface Cancel {
   readonly call: CallRecord;
 }
 
-function delays(view: HistoryView, { turn, call }: Cancel, toMs: number): boolean {
+function delays(view: HistoryView, { task, turn, call }: Cancel, toMs: number): boolean {
   const names = [call.replica, replicaOf(view, turn.holder)];
   return names.some(
-    (replica) => faultsIn(view, { kinds: DELAYS, replica, fromMs: call.sentAtMs, toMs }).length > 0,
+    (replica) =>
+      faultsIn(view, { kinds: DELAYS, replica, fromMs: call.sentAtMs, toMs, taskId: task.taskId }).length > 0,
   );
 }
 

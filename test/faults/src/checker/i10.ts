@@ -1,7 +1,8 @@
 import { isInterruptedName, isTerminalName } from '@a2a-cluster/core';
-import type { FaultKind, LogRecord, Violation } from '../history/history.js';
-import { faultsIn } from './excuses.js';
+import type { FaultKind, LeaseRow, LogRecord, Violation } from '../history/history.js';
+import { mayConcern } from './excuses.js';
 import { isSwept } from './states.js';
+import { quietUntil } from './sweep-deadline.js';
 import type { HistoryView, TaskView } from './view.js';
 
 /** How long an expired lease may stand. */
@@ -36,12 +37,7 @@ function checkLease(view: HistoryView, task: TaskView): string[] {
   if (row === null) return [`${named}, belongs to no task`];
   const found = isTerminalName(row.state) ? [`${named}, is left on a task that is ${row.state}`] : [];
   const { endedAtMs, databaseClockIsSteady: steady } = view.history;
-  if (
-    !steady ||
-    task.poisoned ||
-    lease.expiresAtMs >= endedAtMs - SWEEP_MS ||
-    isHeldUp(view, lease.expiresAtMs)
-  )
+  if (!steady || task.poisoned || lease.expiresAtMs >= endedAtMs - SWEEP_MS || isHeldUp(view, lease))
     return found;
   return [
     ...found,
@@ -50,16 +46,17 @@ function checkLease(view: HistoryView, task: TaskView): string[] {
 }
 
 /** Faults of all, and of that lease's rows, keep sweepers from it; a quiet period follows some of them. */
-function isHeldUp(view: HistoryView, expiredAtMs: number): boolean {
-  const { endedAtMs, settings } = view.history;
-  const fromMs = Math.max(expiredAtMs, endedAtMs - SWEEP_MS) - settings.ttlMs;
-  const kinds = HELD_UP.filter((kind) => kind !== 'rows_locked' && kind !== 'clock');
-  const ofAll = faultsIn(view, { kinds, replica: null, fromMs, toMs: endedAtMs });
-  const anyReplica = view.history.faults.some(
-    ({ kind, fromMs: from, toMs }) =>
-      (kind === 'rows_locked' || kind === 'clock') && from <= endedAtMs && (toMs ?? endedAtMs) >= fromMs,
+function isHeldUp(view: HistoryView, { taskId, expiresAtMs }: LeaseRow): boolean {
+  const { endedAtMs, faults } = view.history;
+  const sinceMs = Math.max(expiresAtMs, endedAtMs - SWEEP_MS);
+  return faults.some(
+    (fault) =>
+      HELD_UP.includes(fault.kind) &&
+      (fault.replica === null || fault.kind === 'rows_locked' || fault.kind === 'clock') &&
+      fault.fromMs <= endedAtMs &&
+      quietUntil(view, fault) >= sinceMs &&
+      mayConcern(view, fault, taskId),
   );
-  return ofAll.length > 0 || anyReplica;
 }
 
 function checkState({ row, lease, turns }: TaskView): string[] {

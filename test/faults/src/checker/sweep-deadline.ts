@@ -1,5 +1,5 @@
 import type { FaultRecord } from '../history/history.js';
-import { endOf } from './excuses.js';
+import { endOf, mayConcern } from './excuses.js';
 import type { HistoryView } from './view.js';
 
 /** By when the turn of a replica that died at a moment must have been ended. */
@@ -11,7 +11,7 @@ export function sweepDeadline(
   let baseMs = death.atMs;
   for (;;) {
     const dueMs = baseMs + ttlMs + 1_000;
-    const later = lastHindrance(view, { fromMs: baseMs, toMs: dueMs });
+    const later = lastHindrance(view, { fromMs: baseMs, toMs: dueMs, taskId: death.taskId });
     if (later <= baseMs) return dueMs;
     // Nobody is left who could sweep, or nobody was until the end.
     if (later > view.history.endedAtMs) return Number.POSITIVE_INFINITY;
@@ -22,12 +22,14 @@ export function sweepDeadline(
 /** The last moment in that time at which nobody could have swept. */
 function lastHindrance(
   view: HistoryView,
-  within: { readonly fromMs: number; readonly toMs: number },
+  within: { readonly fromMs: number; readonly toMs: number; readonly taskId: string },
 ): number {
   const { faults } = view.history;
   const ends = faults.flatMap((fault) => {
     const overlaps = fault.fromMs <= within.toMs && quietUntil(view, fault) > within.fromMs;
-    return overlaps && hindersAll(fault) ? [quietUntil(view, fault)] : [];
+    return overlaps && hindersAll(fault) && mayConcern(view, fault, within.taskId)
+      ? [quietUntil(view, fault)]
+      : [];
   });
   return Math.max(within.fromMs, ...ends, lastWithoutSweeper(view, within));
 }
@@ -41,8 +43,8 @@ function hindersAll({ kind, replica }: FaultRecord): boolean {
   );
 }
 
-/** A clock that jumped, and a database that was away for longer than S, begin a quiet period of one TTL. */
-function quietUntil(view: HistoryView, fault: FaultRecord): number {
+/** When all may sweep again: a clock that jumped, and a database that was away for longer than S, begin a quiet period of one TTL. */
+export function quietUntil(view: HistoryView, fault: FaultRecord): number {
   const { ttlMs, survivableMs, sweepIntervalMs } = view.history.settings;
   if (fault.kind === 'clock') return (fault.toMs ?? fault.fromMs) + sweepIntervalMs * 1.2 + ttlMs;
   const endMs = endOf(fault);

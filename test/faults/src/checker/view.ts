@@ -1,6 +1,7 @@
 import type {
   CallRecord,
   EventRow,
+  FaultRecord,
   History,
   LeaseRow,
   LogRecord,
@@ -20,6 +21,8 @@ export interface HistoryView {
   readonly replicas: ReadonlyMap<string, ReplicaRecord>;
   /** The boot that is called so in the tables. */
   readonly byHolder: ReadonlyMap<string, ReplicaRecord>;
+  /** The tasks whose rows a `rows_locked` fault names; none: it may be any. */
+  readonly lockedTasks: ReadonlyMap<FaultRecord, readonly string[]>;
   /** A moment of the harness as the texts of violations name it. */
   at(ms: number): string;
 }
@@ -90,6 +93,14 @@ export function viewOf(history: History): HistoryView {
     tasks: new Map(tasks.map((task) => [task.taskId, task])),
     replicas: new Map(replicas.map((replica) => [replica.name, replica])),
     byHolder: new Map(replicas.flatMap((replica) => (replica.holder ? [[replica.holder, replica]] : []))),
+    lockedTasks: new Map(
+      history.faults
+        .filter(({ kind }) => kind === 'rows_locked')
+        .map((fault) => [
+          fault,
+          tasks.flatMap(({ taskId }) => (fault.detail.includes(taskId) ? [taskId] : [])),
+        ]),
+    ),
     at: (ms) => `+${Math.round(ms - beganAtMs)} ms`,
   };
 }
