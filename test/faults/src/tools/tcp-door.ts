@@ -123,8 +123,8 @@ class Lane {
 
   add(chunk: Buffer | null, delayMs: number): void {
     if (this.#waiting.length === 0 && delayMs === 0) return this.#send(chunk);
-    const last = this.#waiting.at(-1)?.dueMs ?? 0;
-    this.#waiting.push({ chunk, dueMs: Math.max(last, performance.now() + delayMs) });
+    // Order is kept by the queue: what is due waits for what came before it.
+    this.#waiting.push({ chunk, dueMs: performance.now() + delayMs });
     this.#bytes += chunk?.length ?? 0;
     this.#pace();
     this.#wake();

@@ -1,6 +1,8 @@
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { createDatabase } from '@a2a-cluster/db';
+import { availableProviders, createTestDatabase } from '@a2a-cluster/testing';
 import { until } from '../../src/tools/processes.js';
 import { startTcpProxy, type TcpProxy } from '../../src/tools/tcp-proxy.js';
 
@@ -235,3 +237,28 @@ test('new connections go to a new target; a stopped proxy refuses, and may be st
   expect(error.code).toBe('ECONNREFUSED');
   other.close();
 });
+
+(availableProviders().includes('postgresql') ? test : test.skip)(
+  "a replica's connections are told apart: without the one for hints its statements go on",
+  async () => {
+    const database = await createTestDatabase({ provider: 'postgresql' });
+    const server = new URL(database.url);
+    proxy.setTarget({ host: server.hostname, port: Number(server.port || 5432) });
+    const db = await createDatabase({ url: proxy.through(database.url), ttlMs: 6_000 });
+    try {
+      if (db.hints.kind !== 'listen') throw new Error('no LISTEN');
+      let lost = false;
+      const listener = await db.hints.listen({ onHint: () => {}, onLost: () => void (lost = true) });
+      expect(proxy.counts().listening).toBe(1);
+      expect(proxy.counts().connections).toBeGreaterThan(1);
+      proxy.shut('listen');
+      await until(() => lost, { what: 'the loss to be noticed', withinMs: 5_000 });
+      await db.hints.notify(['task']);
+      expect(proxy.counts()).toMatchObject({ listening: 0, cuts: 1 });
+      await listener.close();
+    } finally {
+      await db.close();
+      await database.drop();
+    }
+  },
+);
