@@ -30,7 +30,7 @@ export const crash: Scenario = {
   async run(world) {
     const survivors = [await startArmed(world, ''), await startArmed(world, '')];
     const replicas = survivors.map(({ replica }) => replica);
-    const tasks = world.quick || world.provider === 'sqlite' ? 2 : 4;
+    const tasks = 2;
     for (const [number, kills] of waves(world).entries()) {
       world.say(`wave ${number + 1}: ${kills.map(({ name }) => name).join('; ')}`);
       const loads = kills.map((kill) => die(world, { kill, tasks, survivors: replicas }));

@@ -1,5 +1,6 @@
 import { createTestDatabase } from '@a2a-cluster/testing';
 import type { Scenario } from '../scenario.js';
+import { missingMariadb, startPrivateMariadb } from '../tools/private-mariadb.js';
 import { missingPostgres, startPrivatePostgres } from '../tools/private-postgres.js';
 import { nowMs, pause } from '../world/now.js';
 import type { Replica } from '../world/replica.js';
@@ -17,13 +18,15 @@ const DEAD = 5;
 export const databaseClock: Scenario = {
   id: 'R3b',
   title: "the database's clock is stepped by an hour, forwards and backwards",
-  databases: ['postgresql'],
-  missing: () => missingPostgres({ fakeClock: true }),
+  databases: ['postgresql', 'mysql'],
+  missing: (database) => (database === 'mysql' ? missingMariadb : missingPostgres)({ fakeClock: true }),
   async run(world) {
     world.databaseClockIsSteady = false;
-    const server = await startPrivatePostgres({ fakeClock: true });
+    const { provider } = world;
+    const start = provider === 'mysql' ? startPrivateMariadb : startPrivatePostgres;
+    const server = await start({ fakeClock: true });
     world.atEnd(() => server.remove());
-    const { url } = await createTestDatabase({ provider: 'postgresql', server: server.url() });
+    const { url } = await createTestDatabase({ provider, server: server.url() });
     await world.useDatabase(url);
     const [first, second, ...others] = await world.startReplicas(4);
     if (first === undefined || second === undefined) return;
@@ -44,9 +47,19 @@ interface Step {
 
 async function stepOnce(world: World, { victim, others, stepMs, step }: Step): Promise<void> {
   const { ttlMs, sweepIntervalMs } = world.settings;
-  const ticks = Math.ceil((3 * ttlMs) / 50);
-  const live = await world.load({ tasks: 20, script: `tick ${ticks} 50; done`, holders: others });
-  const dead = await world.load({ tasks: DEAD, script: 'tick 4000 50', holders: [victim], watchers: others });
+  const ticks = Math.ceil((3 * ttlMs) / 100);
+  const live = await world.load({
+    tasks: 9,
+    script: `tick ${ticks} 100; done`,
+    push: false,
+    holders: others,
+  });
+  const dead = await world.load({
+    tasks: DEAD,
+    script: 'tick 2000 100',
+    holders: [victim],
+    watchers: others,
+  });
   const way = stepMs > 0 ? 'forwards' : 'backwards';
   const fault = world.fault('clock', `the database's clock goes an hour ${way}`);
   // Dead first, so that none of its leases is renewed by the new time.

@@ -103,5 +103,5 @@ async function judge(world: World, { name, load, others }: Seen): Promise<void> 
 
 function tasksOf(world: World): number {
   if (world.quick) return 6;
-  return world.provider === 'postgresql' ? 20 : 9;
+  return 9;
 }

@@ -34,12 +34,13 @@ export const openTransaction: Scenario = {
     if (world.provider === 'sqlite') return;
     for (const statement of HOLD[world.provider]) await world.database.query(statement);
     const replicas = await world.startReplicas(3);
-    const tasks = world.provider === 'postgresql' ? 30 : 12;
+    const tasks = world.provider === 'postgresql' ? 18 : 12;
     const load = await world.load({
       tasks,
       // Every third one holds.
       script: (index) => `tick ${index % 3 === 0 ? HELD_TICKS : HELD_TICKS - 1} 50; done`,
       holders: replicas,
+      push: false,
     });
     const fault = world.fault('rows_locked', `transactions are held open for ${HOLD_S} s`);
     const held = load.filter((_, index) => index % 3 === 0);

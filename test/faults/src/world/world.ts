@@ -9,6 +9,7 @@ import {
 } from '../history/history.js';
 import { freePort } from '../tools/processes.js';
 import { testBuildArgs } from '../tools/test-build.js';
+import { Client } from './client.js';
 import { startLoad, type LoadOptions, type LoadTask } from './load.js';
 import { nowMs, pause } from './now.js';
 import { Random } from './random.js';
@@ -150,6 +151,12 @@ export class World {
         this.startReplica({ ...options, name: `r${first + index}` }),
       ),
     );
+  }
+
+  /** A client that reaches replicas by something in front of them; `name` stands for that in the history. */
+  clientBy(way: { readonly base: string; readonly name: string }): Client {
+    const { recorder } = this;
+    return new Client({ base: way.base, replica: way.name, owner: 'alice', token: TOKENS.alice, recorder });
   }
 
   /** Starts tasks and resolves when they run. */
