@@ -1,8 +1,12 @@
 import type { Scenario } from '../scenario.js';
+import { until } from '../tools/processes.js';
 import { nowMs } from '../world/now.js';
 import type { Replica } from '../world/replica.js';
 import type { World } from '../world/world.js';
 import { seedAbandoned, type Seeded } from './support/abandoned.js';
+
+/** One sweeper may have to send all of them, one webhook after the other. */
+const PUSHED_WITHIN_MS = 20_000;
 
 /** Many sweepers wake for the same thousand leases in the same millisecond. */
 export const sweepers: Scenario = {
@@ -19,7 +23,10 @@ export const sweepers: Scenario = {
     });
     world.say(`${seeded.taskIds.length} leases expire at once, before ${replicas.length} sweepers`);
     await world.settled({ withinMs: seeded.expireAtMs - nowMs() + 1_000 });
-    // A replica that drains has sent what it had to send.
+    const all = seeded.taskIds.length;
+    const delivered = (): boolean => world.recorder.pushes.length >= all;
+    await until(delivered, { what: `${all} deliveries`, withinMs: PUSHED_WITHIN_MS }).catch(() => {});
+    // What a replica that drains has not sent by its end it never sends.
     for (const replica of replicas) replica.terminate();
     await Promise.all(replicas.map((replica) => replica.exited));
     expectEach(world, { replicas, seeded });

@@ -1,0 +1,160 @@
+import type { Scenario } from '../scenario.js';
+import { nowMs } from '../world/now.js';
+import type { Replica } from '../world/replica.js';
+import type { World } from '../world/world.js';
+import { seedAbandoned, type Seeded } from './support/abandoned.js';
+import { largest, percentile } from './support/numbers.js';
+import { until } from './support/until.js';
+
+/** Callers that ask all the time while the leases are swept. */
+const CALLERS = 4;
+const BASELINE_MS = 5_000;
+/** The leases of one transaction (protocol 6). */
+const BATCH = 500;
+/** So many of each round are kept to be judged. */
+const KEPT = 100;
+/** More than that a replica must not grow by. */
+const GROWTH_BYTES = 128 * 1024 * 1024;
+/** Traffic may become slower by that, but below the floor nobody asks. */
+const SLOWER = 5;
+const FLOOR_MS = 50;
+
+const LOST = `payload LIKE '%"replica_lost"%'`;
+
+/** Thousands of leases expire at once while clients go on asking. */
+export const massExpiry: Scenario = {
+  id: 'R12',
+  title: 'ten thousand leases expire at once, and a hundred thousand',
+  databases: ['postgresql', 'mysql', 'sqlite'],
+  async run(world) {
+    // One line for each lease that was swept would be most of what there is to measure.
+    const replicas = await world.startReplicas(2, { env: { LOG_LEVEL: 'error' } });
+    await measured(world, { replicas, tasks: world.quick ? 1_000 : 10_000, name: '10 k' });
+    // The other databases take minutes to be filled with so many.
+    if (world.provider === 'postgresql' && !world.quick)
+      await measured(world, { replicas, tasks: 100_000, name: '100 k' });
+    await world.settled({ withinMs: world.settings.ttlMs + 1_000 });
+  },
+};
+
+interface Mass {
+  readonly replicas: readonly Replica[];
+  readonly tasks: number;
+  readonly name: string;
+}
+
+async function measured(world: World, { replicas, tasks, name }: Mass): Promise<void> {
+  const [asked] = replicas;
+  const known = await asked?.as().send({ text: 'done' });
+  const taskId = known?.task?.id;
+  if (asked === undefined || taskId === undefined) return world.expect(false, 'no task to ask for');
+  const ended = await endedTurns(world);
+  const seeded = await seedAbandoned(world, {
+    tasks,
+    expireInMs: world.settings.ttlMs + tasks / 10,
+    push: false,
+  });
+  const before = await traffic(asked, { taskId, until: nowMs() + BASELINE_MS });
+  await until(() => nowMs() >= seeded.expireAtMs, { withinMs: seeded.expireAtMs - nowMs() + 1_000 });
+  const sizes = sizesOf(world);
+  const left = (): Promise<number> => world.database.number('SELECT COUNT(*) FROM task_leases');
+  let over = false;
+  const during = traffic(asked, { taskId, until: Number.POSITIVE_INFINITY, over: () => over });
+  const tookMs = await until(async () => (await left()) === 0, { withinMs: tasks, everyMs: 200 });
+  over = true;
+  const latencies = await during;
+  world.expect(tookMs !== null, `${await left()} of ${tasks} leases are still there after ${tasks} ms`);
+  world.figure(`${name}: swept within ms`, tookMs ?? -1);
+  compare(world, { name, before, during: latencies });
+  flat(world, { name, sizes });
+  await bounded(world, { seeded, name, before: ended });
+  await tidy(world, seeded);
+}
+
+/** How long calls took, in milliseconds. */
+async function traffic(
+  replica: Replica,
+  {
+    taskId,
+    until: endMs,
+    over = () => false,
+  }: { readonly taskId: string; readonly until: number; readonly over?: () => boolean },
+): Promise<number[]> {
+  const took: number[] = [];
+  const caller = async (index: number): Promise<void> => {
+    while (nowMs() < endMs && !over()) {
+      const beganAtMs = nowMs();
+      await (index % 2 === 0 ? replica.as().get(taskId) : replica.as().send({ text: 'done' }));
+      took.push(nowMs() - beganAtMs);
+    }
+  };
+  await Promise.all(Array.from({ length: CALLERS }, (_, index) => caller(index)));
+  return took;
+}
+
+function compare(
+  world: World,
+  {
+    name,
+    before,
+    during,
+  }: { readonly name: string; readonly before: readonly number[]; readonly during: readonly number[] },
+): void {
+  const [calm, busy] = [percentile(before, 0.99), percentile(during, 0.99)];
+  world.figure(`${name}: p99 before ms`, calm);
+  world.figure(`${name}: p99 during ms`, busy);
+  world.expect(
+    busy < Math.max(SLOWER * calm, FLOOR_MS),
+    `${name}: other calls took ${Math.round(busy)} ms (p99), ${Math.round(calm)} ms before`,
+  );
+}
+
+function sizesOf(world: World): ReadonlyMap<string, number> {
+  return new Map(world.recorder.samples.map(({ replica, residentBytes }) => [replica, residentBytes]));
+}
+
+function flat(
+  world: World,
+  { name, sizes }: { readonly name: string; readonly sizes: ReadonlyMap<string, number> },
+): void {
+  const after = sizesOf(world);
+  const growth = largest([...after].map(([replica, bytes]) => bytes - (sizes.get(replica) ?? bytes)));
+  world.figure(`${name}: replica grew by MiB`, growth / 1024 / 1024);
+  world.expect(growth < GROWTH_BYTES, `${name}: a replica grew by ${Math.round(growth / 1024 / 1024)} MiB`);
+}
+
+function endedTurns(world: World): Promise<number> {
+  return world.database.number(`SELECT COUNT(*) FROM task_events WHERE ${LOST}`);
+}
+
+/** Each was ended once, and no transaction ended more than a batch. */
+async function bounded(
+  world: World,
+  {
+    seeded: { taskIds },
+    name,
+    before,
+  }: { readonly seeded: Seeded; readonly name: string; readonly before: number },
+): Promise<void> {
+  const ended = (await endedTurns(world)) - before;
+  world.expect(ended === taskIds.length, `${name}: ${ended} turns were ended, not ${taskIds.length}`);
+  if (world.provider !== 'postgresql') return;
+  const batch = await world.database.number(
+    `SELECT MAX(n) FROM (SELECT COUNT(*) AS n FROM task_events WHERE ${LOST} GROUP BY xmin) batches`,
+  );
+  world.figure(`${name}: largest batch`, batch);
+  world.expect(batch <= BATCH, `${name}: one transaction ended ${batch} turns, more than ${BATCH}`);
+}
+
+/** A history of so many tasks would say the same of all: a few are kept to be judged. */
+async function tidy(world: World, { taskIds }: Seeded): Promise<void> {
+  const ids = taskIds.slice(KEPT);
+  for (let from = 0; from < ids.length; from += BATCH) {
+    const some = ids
+      .slice(from, from + BATCH)
+      .map((id) => `'${id}'`)
+      .join();
+    await world.database.query(`DELETE FROM task_events WHERE task_id IN (${some})`);
+    await world.database.query(`DELETE FROM tasks WHERE id IN (${some})`);
+  }
+}
