@@ -1,5 +1,6 @@
 const TEXT = {
   error: ['STORE_FAULT', 'was refused by a failpoint'],
+  late: ['UNKNOWN_OUTCOME', 'was not answered and is still on its way, by a failpoint'],
   lose: ['UNKNOWN_OUTCOME', 'was not answered, by a failpoint'],
 };
 

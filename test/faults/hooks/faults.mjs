@@ -32,11 +32,19 @@ export function createFaults({ plan, mutation, report }) {
     if (rule.action === 'delay') await sleep(rule.ms);
     return rule.action;
   };
+  /** Calls that were not answered and are still to be carried out, by statement and task. */
+  const late = new Map();
+
   const around = (name, args, call) => {
-    if (rules.length === 0) return call();
+    if (rules.length === 0 && late.size === 0) return call();
     return statements.run({ name, taskIds: tasksOf(args) }, async () => {
+      const place = `${name} ${tasksOf(args)[0]}`;
       const before = await pass(`${name}@before`, tasksOf(args));
-      if (before === 'error' || before === 'lose') throw fault(name, before);
+      const earlier = late.get(place);
+      late.delete(place);
+      await earlier?.().catch(() => {});
+      if (before === 'late') late.set(place, call);
+      if (before === 'error' || before === 'lose' || before === 'late') throw fault(name, before);
       const value = await call();
       const after = await pass(`${name}@after`, [...tasksOf(args), ...tasksOf([value])]);
       if (after === 'lose') throw fault(name, after);

@@ -11,7 +11,8 @@ export const sqlMutations = [
     description: 'Nobody compares the version: seq is the row’s version + 1, under the lock.',
     scenarios: ['R8', 'R11'],
     why:
-      'A write whose answer is lost while it still waits for a lock lands beside its own retry: an event twice (I4). ' +
+      'A write that is still on its way when its retry is sent (`journal.commit@before=late`) lands beside it: an event ' +
+      'twice (I4). ' +
       'A cancel that meets an openTurn in flight leaves a live lease on a CANCELED task (I10).',
     rewrites: [
       cut(

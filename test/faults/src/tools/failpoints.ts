@@ -16,6 +16,7 @@ export class Failpoints {
   readonly triggers: FailpointTrigger[] = [];
   private readonly waiters = new Set<Waiter>();
   private readonly answers: Extract<FromReplica, { failpointsSet: boolean }>[] = [];
+  private asked = 0;
   private reported: TestBuildReport | undefined;
   private gone: Error | undefined;
 
@@ -30,7 +31,8 @@ export class Failpoints {
 
   /** Replaces the plan; resolves when the new one holds. Rejects when it cannot be read, or the replica is gone. */
   async set(plan: string): Promise<void> {
-    const place = this.answers.length;
+    const place = this.asked;
+    this.asked += 1;
     this.say({ failpoints: plan });
     const answer = await this.until(() => this.answers[place]);
     if (!answer.failpointsSet) throw new Error(answer.error);
