@@ -22,12 +22,15 @@ export const staleRenewal: Scenario = {
   databases: ['postgresql', 'mysql'],
   async run(world) {
     const watcher = await world.startReplica();
-    const [locked, hanging, late] = await Promise.all(['', '', ''].map((plan) => startArmed(world, plan)));
-    if (!locked || !hanging || !late) return;
+    const [locked, hanging, late, slow] = await Promise.all(
+      ['', '', '', ''].map((plan) => startArmed(world, plan)),
+    );
+    if (!locked || !hanging || !late || !slow) return;
     await Promise.all([
       lockedRows(world, { holder: locked.replica, watcher }),
       noBeats(world, { victim: hanging, watcher, name: 'hanging' }),
       noBeats(world, { victim: late, watcher, name: 'late' }),
+      noBeats(world, { victim: slow, watcher, name: 'slow' }),
     ]);
     await world.settled({ withinMs: world.settings.ttlMs + 1_000 });
   },
@@ -113,13 +116,31 @@ async function expectToldBefore(
 interface NoBeats {
   readonly victim: Armed;
   readonly watcher: Replica;
-  readonly name: 'hanging' | 'late';
+  readonly name: keyof typeof PLANS;
 }
+
+const HANG = 'leases.beat@before=hang;leases.beatOne@before=hang';
+
+/** What is done to the heartbeat. */
+const PLANS = {
+  hanging: async ({ points }: Armed) => points.set(HANG),
+  /** The rows are renewed, and the answer comes after the old deadline: it must be taken for a loss. */
+  late: async ({ points }: Armed, { ttlMs }: World['settings']) => {
+    const delay = `delay:${Math.round(1.1 * ttlMs)}`;
+    await points.set(`leases.beat@after=${delay};leases.beatOne@after=${delay}`);
+  },
+  /** The last answer comes late but in time: trust counts from when it was asked for. */
+  slow: async ({ points }: Armed, { marginMs, renewalTimeoutMs }: World['settings']) => {
+    const most = 0.95 * renewalTimeoutMs;
+    await points.set(`leases.beat@after=delay:${Math.round(Math.min(most, 1.1 * marginMs))}`);
+    await points.passed('leases.beat@after');
+    await points.set(HANG);
+  },
+};
 
 /** Only the heartbeat is hurt; what the agents say when they are told must not land in the time that is left. */
 async function noBeats(world: World, { victim, watcher, name }: NoBeats): Promise<void> {
-  const { replica, points } = victim;
-  const { ttlMs } = world.settings;
+  const { replica } = victim;
   const load = await world.load({
     tasks: 4,
     script: (index) => (index % 2 === 0 ? 'zombie 60 25; tick 2000 50' : 'tick 2000 50'),
@@ -127,23 +148,14 @@ async function noBeats(world: World, { victim, watcher, name }: NoBeats): Promis
     watchers: [watcher],
   });
   const fault = replica.fault('statements', `its heartbeats are ${name}`);
-  // An answer that comes after the old deadline says "renewed", and must be taken for a loss.
-  const plan =
-    name === 'hanging'
-      ? 'leases.beat@before=hang;leases.beatOne@before=hang'
-      : `leases.beat@after=delay:${Math.round(1.1 * ttlMs)};leases.beatOne@after=delay:${Math.round(1.1 * ttlMs)}`;
-  await points.set(plan);
+  await PLANS[name](victim, world.settings);
   for (const { taskId } of load) {
     await replica.log((line) => line.taskId === taskId && line.msg === 'agent signal fired');
     const lease = await leaseOf(world, taskId);
-    world.expect(
-      name === 'late' || (lease?.remainingMs ?? 0) > 0,
-      'its signal fired after the expiry',
-      taskId,
-    );
+    world.expect((lease?.remainingMs ?? 0) > 0, `${name}: its signal fired after the expiry`, taskId);
   }
   for (const { taskId } of load) await leaseGoes(world, taskId);
-  await points.set('');
+  await victim.points.set('');
   fault.end();
   const { failed } = await outcomeOf(world, load);
   world.expect(

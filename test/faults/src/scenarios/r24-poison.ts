@@ -70,7 +70,11 @@ export const poison: Scenario = {
 type Poisoned = ReadonlyMap<string, Poison>;
 
 async function poisonSome(world: World, load: readonly LoadTask[]): Promise<Poisoned> {
-  const victims = world.random.shuffle(load).slice(0, POISONS.length);
+  // On a machine that is too busy some have been lost before: nobody would sweep those any more.
+  const leased = await leasedIds(world);
+  const running = load.filter(({ taskId }) => leased.has(taskId));
+  world.expect(running.length >= POISONS.length, `only ${running.length} turns were running`);
+  const victims = world.random.shuffle(running).slice(0, POISONS.length);
   const poisoned = new Map<string, Poison>();
   for (const [index, { taskId }] of victims.entries()) {
     const one = POISONS[index];
@@ -80,6 +84,11 @@ async function poisonSome(world: World, load: readonly LoadTask[]): Promise<Pois
     poisoned.set(taskId, one);
   }
   return poisoned;
+}
+
+async function leasedIds(world: World): Promise<ReadonlySet<string>> {
+  const rows = await world.database.query('SELECT task_id FROM task_leases');
+  return new Set(rows.map((row) => String(row['task_id'])));
 }
 
 interface Among {
@@ -94,8 +103,7 @@ async function othersEnd(
 ): Promise<void> {
   const due = load.filter(({ taskId }) => poisoned.get(taskId)?.sweepable !== false);
   const open = async (): Promise<readonly string[]> => {
-    const rows = await world.database.query('SELECT task_id FROM task_leases');
-    const leased = new Set(rows.map((row) => String(row['task_id'])));
+    const leased = await leasedIds(world);
     return due.flatMap(({ taskId }) => (leased.has(taskId) ? [taskId] : []));
   };
   const withinMs = killedAtMs + world.settings.ttlMs + 1_000 - nowMs();
@@ -148,6 +156,9 @@ async function expectAnswers(world: World, { load, poisoned }: Among): Promise<v
 
 /** Once the row is mended its turn is ended like any other. */
 async function repair(world: World, poisoned: Poisoned): Promise<void> {
+  // What its owner was shown before was hers.
+  for (const taskId of poisoned.keys())
+    await world.database.query(`UPDATE tasks SET owner = 'alice' WHERE id = '${taskId}'`);
   const stuck = [...poisoned].find(([, { sweepable }]) => !sweepable)?.[0];
   if (stuck === undefined) return;
   await world.database.query(`UPDATE tasks SET version = version + 1 WHERE id = '${stuck}'`);
