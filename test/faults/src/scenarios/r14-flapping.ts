@@ -68,14 +68,13 @@ async function converse(world: World, replicas: readonly Replica[], over: AbortS
     const end = await stream.ended;
     const state = stateOf(stream.record.frames.at(-1)?.event ?? {});
     if (state !== undefined) ends.push(state);
-    taskId = state === 'TASK_STATE_INPUT_REQUIRED' ? stream.record.taskId : nextOf(end.error?.reason, taskId);
+    // A task that is busy is asked again; one that has ended is left.
+    const isBusy = end.error?.reason === 'TASK_BUSY';
+    if (state === 'TASK_STATE_INPUT_REQUIRED') taskId = stream.record.taskId;
+    else if (!isBusy) taskId = null;
+    if (state === undefined) await pause(BREATH_MS);
   }
   return ends;
-}
-
-/** A task that is busy is asked again; one that has ended is left. */
-function nextOf(reason: string | undefined, taskId: string | null): string | null {
-  return reason === 'TASK_BUSY' ? taskId : null;
 }
 
 /** A lease that was renewed between the search for it and its lock is not swept. */
