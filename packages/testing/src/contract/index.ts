@@ -1,0 +1,1 @@
+export { describeServiceStress, type CreateService } from './service-stress.js';
