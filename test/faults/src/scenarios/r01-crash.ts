@@ -1,6 +1,6 @@
 import type { Scenario } from '../scenario.js';
 import type { LoadTask } from '../world/load.js';
-import { pause } from '../world/now.js';
+import { limit, pause } from '../world/now.js';
 import type { Replica } from '../world/replica.js';
 import type { World } from '../world/world.js';
 import { detectionsMs } from './support/detection.js';
@@ -65,7 +65,7 @@ function waves(world: World): Kill[][] {
 async function watchedToTheEnd(world: World, load: readonly LoadTask[]): Promise<void> {
   await world.settled({ withinMs: world.settings.ttlMs + 1_000 });
   for (const { taskId, ended } of load) {
-    const end = await Promise.race([ended, pause(2_000).then(() => null)]);
+    const end = await Promise.race([ended, limit(2_000)]);
     world.expect(
       end?.how === 'complete',
       `its subscription did not end with it: ${JSON.stringify(end)}`,

@@ -5,6 +5,7 @@ import type { Replica } from '../world/replica.js';
 import type { World } from '../world/world.js';
 import { clockOf, HOUR_MS } from './support/clocks.js';
 import { detectionsMs } from './support/detection.js';
+import { allEnded } from './support/ended.js';
 import { largest } from './support/numbers.js';
 import { expectAllTicks } from './support/outcome.js';
 
@@ -40,7 +41,7 @@ export const replicaClocks: Scenario = {
       await pause(ttlMs / 2);
       jumping.step(step);
     }
-    await Promise.all(load.map(({ ended }) => ended));
+    await allEnded(world, { streams: load, turnMs: ticks * PACE_MS });
     await expectAllTicks(world, load, ticks);
     await killOne(world, { victim: ahead.replica, watchers: [behind.replica, jumping.replica] });
     await datedByTheDatabase(world);

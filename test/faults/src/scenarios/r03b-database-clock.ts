@@ -2,10 +2,11 @@ import { createTestDatabase } from '@a2a-cluster/testing';
 import type { Scenario } from '../scenario.js';
 import { missingMariadb, startPrivateMariadb } from '../tools/private-mariadb.js';
 import { missingPostgres, startPrivatePostgres } from '../tools/private-postgres.js';
-import { nowMs, pause } from '../world/now.js';
+import { limit, nowMs } from '../world/now.js';
 import type { Replica } from '../world/replica.js';
 import type { World } from '../world/world.js';
 import { HOUR_MS } from './support/clocks.js';
+import { allEnded } from './support/ended.js';
 import { expectAllTicks } from './support/outcome.js';
 
 /** Turns of the replica that dies. */
@@ -68,13 +69,10 @@ async function stepOnce(world: World, { victim, others, stepMs, step }: Step): P
   fault.end();
   const beganAtMs = nowMs();
   const limitMs = quietMs(world) + ttlMs + sweepIntervalMs + 1_000;
-  const ends = await Promise.race([
-    Promise.all(dead.map(({ ended }) => ended)),
-    pause(limitMs).then(() => null),
-  ]);
+  const ends = await Promise.race([Promise.all(dead.map(({ ended }) => ended)), limit(limitMs)]);
   world.figure(`${way}: dead turns ended after ms`, nowMs() - beganAtMs);
   world.expect(ends !== null, `${way}: the turns of a dead replica were not ended within ${limitMs} ms`);
-  await Promise.all(live.map(({ ended }) => ended));
+  await allEnded(world, { streams: live, turnMs: ticks * 100 });
   await world.settled({ withinMs: limitMs });
   await expectAllTicks(world, live, ticks);
   const noticed = world.recorder.logs.filter(({ fields }) => fields['cause'] === 'clock_step').length;

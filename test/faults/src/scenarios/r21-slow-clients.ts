@@ -5,6 +5,7 @@ import { nowMs, pause } from '../world/now.js';
 import type { Replica } from '../world/replica.js';
 import { stateOf, type Stream } from '../world/stream.js';
 import type { World } from '../world/world.js';
+import { allEnded } from './support/ended.js';
 import { largest } from './support/numbers.js';
 import { until } from './support/until.js';
 
@@ -17,6 +18,8 @@ const CHUNK_BYTES = 64 * 1024;
 const FRAME_EVERY_MS = 64_000;
 /** What {@link CLIENTS} streams may cost: a frame each, the shared window, a page each, and what is not collected. */
 const MORE_MIB = 100;
+/** What reading the rest takes. */
+const CAUGHT_UP_MS = 30_000;
 /** A closed connection is noticed at once. */
 const NOTICED_MS = 2_000;
 
@@ -63,7 +66,7 @@ async function slow(world: World, { holder, watcher }: Pair): Promise<void> {
     `${CLIENTS} slow clients cost ${Math.round(moreMib)} MiB, more than ${MORE_MIB}`,
   );
   for (const stop of trickles) stop();
-  const ends = await Promise.all(readers.map(({ ended }) => ended));
+  const ends = await allEnded(world, { streams: readers, turnMs: CAUGHT_UP_MS });
   fault.end();
   world.expect(
     ends.every(({ how }) => how === 'complete' || how === 'error'),

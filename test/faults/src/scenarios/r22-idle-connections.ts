@@ -4,6 +4,7 @@ import { missingNginx, startNginx } from '../tools/nginx.js';
 import { nowMs } from '../world/now.js';
 import { stateOf, type Stream } from '../world/stream.js';
 import type { World } from '../world/world.js';
+import { allEnded } from './support/ended.js';
 import { percentile } from './support/numbers.js';
 
 const CLIENTS = 6;
@@ -36,14 +37,14 @@ export const idleConnections: Scenario = {
     const taskId = (await caller.taskId()) ?? '';
     const fault = world.recorder.fault({ kind: 'connections', replica: WAY, detail: `idle for ${IDLE_S} s` });
     const streams = Array.from({ length: CLIENTS }, () => client.subscribe(taskId));
-    const ends = await Promise.all(streams.map(({ ended }) => ended));
+    const ends = await allEnded(world, { streams, turnMs: SILENT_MS });
     fault.end();
     const cut = ends.filter(({ how }) => how === 'broken');
     world.figure('streams cut', cut.length);
     world.figure('cut after idle ms', percentile(streams.map(idleMs), 0.5));
     world.say(cut.length > 0 ? 'they were cut: there is no keepalive yet' : 'a keepalive held them');
     const again = cut.map(() => client.subscribe(taskId));
-    await Promise.all([caller.ended, ...again.map(({ ended }) => ended)]);
+    await allEnded(world, { streams: [caller, ...again], turnMs: SILENT_MS });
     await world.settled({ withinMs: world.settings.ttlMs });
     const seen = cut.length > 0 ? again : streams;
     for (const { record } of seen) {

@@ -81,7 +81,12 @@ async function forget(world: World): Promise<void> {
   for (const table of ['push_notification_configs', 'task_snapshots', 'task_events', 'tasks'])
     await world.database.query(`DELETE FROM ${table}`);
   const alive = new Set(replicas.filter((replica) => replica.alive).map(({ name }) => name));
-  keepOnly(recorder.faults, () => false);
+  // What was broken a moment ago may still have replicas wait before they sweep.
+  const recentMs = nowMs() - 3 * world.settings.ttlMs;
+  keepOnly(
+    recorder.faults,
+    ({ replica, toMs }) => (replica === null || alive.has(replica)) && (toMs ?? 0) > recentMs,
+  );
   keepOnly(recorder.replicas, ({ name }) => alive.has(name));
   keepOnly(recorder.samples, ({ replica }) => alive.has(replica));
   keepOnly(replicas, ({ name }) => alive.has(name));

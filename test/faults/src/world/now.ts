@@ -7,3 +7,8 @@ export function nowMs(): number {
 export function pause(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
+
+/** Resolves with null after that time, for races: the process does not wait for it to end. */
+export function limit(ms: number): Promise<null> {
+  return new Promise((resolve) => void setTimeout(() => resolve(null), ms).unref());
+}

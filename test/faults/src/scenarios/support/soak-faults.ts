@@ -1,4 +1,4 @@
-import { pause } from '../../world/now.js';
+import { limit, pause } from '../../world/now.js';
 import type { World } from '../../world/world.js';
 import { endOneConnection } from './backends.js';
 import type { Slot } from './soak-slot.js';
@@ -42,7 +42,7 @@ export const SOAK_FAULTS: readonly SoakFault[] = [
     async strike({ world, slot }) {
       await slot.down(async ({ replica }) => {
         replica.terminate();
-        const how = await Promise.race([replica.exited, pause(DRAINED_WITHIN_MS).then(() => null)]);
+        const how = await Promise.race([replica.exited, limit(DRAINED_WITHIN_MS)]);
         world.expect(
           how !== null,
           `${replica.name} was told to end and did not within ${DRAINED_WITHIN_MS} ms`,

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { pause } from '../../world/now.js';
+import { limit, pause } from '../../world/now.js';
 import { stateOf, type Stream } from '../../world/stream.js';
 import type { World } from '../../world/world.js';
 import { anyOf, type Slot } from './soak-slot.js';
@@ -56,7 +56,7 @@ async function open(world: World, slots: readonly Slot[], text: string): Promise
   const { replica } = await anyOf(world, slots);
   const webhook = world.random.chance(0.5) ? { webhook: world.sink.url(randomUUID()) } : {};
   const caller = replica.as().stream({ text, ...webhook });
-  const taskId = await Promise.race([caller.taskId(), pause(CONVERSATION_MS)]);
+  const taskId = await Promise.race([caller.taskId(), limit(CONVERSATION_MS)]);
   if (!taskId) return [caller];
   const watcher = await anyOf(world, slots);
   return [caller, watcher.replica.as().subscribe(taskId)];
@@ -64,6 +64,6 @@ async function open(world: World, slots: readonly Slot[], text: string): Promise
 
 /** Resolves when all have ended; who waits too long goes away. */
 async function over(streams: readonly Stream[]): Promise<void> {
-  await Promise.race([Promise.all(streams.map(({ ended }) => ended)), pause(CONVERSATION_MS)]);
+  await Promise.race([Promise.all(streams.map(({ ended }) => ended)), limit(CONVERSATION_MS)]);
   for (const stream of streams) if (stream.record.ended === null) stream.leave();
 }

@@ -1,6 +1,6 @@
 import { Failpoints } from '../../tools/failpoints.js';
 import type { LoadTask } from '../../world/load.js';
-import { pause } from '../../world/now.js';
+import { limit, pause } from '../../world/now.js';
 import type { Replica } from '../../world/replica.js';
 import type { StartOptions, World } from '../../world/world.js';
 
@@ -98,7 +98,7 @@ async function followUps(
 
 /** Resolves when a failpoint has killed it. */
 export async function diesByItself(world: World, victim: Replica, name: string): Promise<void> {
-  await Promise.race([victim.exited, pause(PASSED_WITHIN_MS)]);
+  await Promise.race([victim.exited, limit(PASSED_WITHIN_MS)]);
   if (!victim.alive) return;
   world.expect(false, `${victim.name} did not come to the place where it should have died: ${name}`);
   await victim.kill();
