@@ -2,7 +2,7 @@ import type { Scenario } from '../scenario.js';
 import { nowMs } from '../world/now.js';
 import type { Replica } from '../world/replica.js';
 import type { World } from '../world/world.js';
-import { seedAbandoned, type Seeded } from './support/abandoned.js';
+import { abandonedLeases, seedAbandoned, type Seeded } from './support/abandoned.js';
 import { largest, percentile } from './support/numbers.js';
 import { until } from './support/until.js';
 
@@ -57,7 +57,7 @@ async function measured(world: World, { replicas, tasks, name }: Mass): Promise<
   const before = await traffic(asked, { taskId, until: nowMs() + BASELINE_MS });
   await until(() => nowMs() >= seeded.expireAtMs, { withinMs: seeded.expireAtMs - nowMs() + 1_000 });
   const sizes = sizesOf(world);
-  const left = (): Promise<number> => world.database.number('SELECT COUNT(*) FROM task_leases');
+  const left = (): Promise<number> => abandonedLeases(world);
   let over = false;
   const during = traffic(asked, { taskId, until: Number.POSITIVE_INFINITY, over: () => over });
   const tookMs = await until(async () => (await left()) === 0, { withinMs: tasks, everyMs: 200 });

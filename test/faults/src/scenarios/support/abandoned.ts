@@ -52,6 +52,11 @@ export async function seedAbandoned(world: World, { tasks, expireInMs, push }: A
   return { taskIds, hooks, expireAtMs: await insertLeases(world, { taskIds, expireInMs }) };
 }
 
+/** How many of their leases are still there. */
+export function abandonedLeases({ database }: World): Promise<number> {
+  return database.number(`SELECT COUNT(*) FROM task_leases WHERE holder = '${HOLDER}'`);
+}
+
 async function insertLeases(
   world: World,
   { taskIds, expireInMs }: { readonly taskIds: readonly string[]; readonly expireInMs: number },
