@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { createSilentLogger } from '@a2a-cluster/core';
 import { createTestDatabase } from '@a2a-cluster/testing';
 import { createPostgresDatabase } from '../src/postgresql/database.js';
 import type { CommitEvents, CreateTask } from '../src/statements/journal-statements.js';
@@ -142,8 +143,13 @@ describe('a terminated backend', () => {
 });
 
 describe('a server that', () => {
-  test('became read-only is left: statements go on over new connections', async () => {
-    const db = await bench.replica();
+  test('became read-only is left, and that is said once: statements go on over new connections', async () => {
+    const lines: string[] = [];
+    const logger = {
+      ...createSilentLogger(),
+      warn: (_fields: object, text: string) => void lines.push(text),
+    };
+    const db = await bench.replica({ logger });
     const task = workingTask();
     await db.journal.createTask(task);
     const name = new URL(bench.server.url).pathname.slice(1);
@@ -155,6 +161,8 @@ describe('a server that', () => {
     // The first may still meet a dead connection.
     if ((answer as { code?: string }).code === 'UNKNOWN_OUTCOME') answer = await write();
     expect(answer).toMatchObject(readOnly);
+    expect(await write()).toMatchObject(readOnly);
+    expect(lines.filter((line) => line.includes('read-only'))).toHaveLength(1);
     await bench.raw.run(
       `SET default_transaction_read_only = off; ALTER DATABASE ${name} RESET default_transaction_read_only`,
     );

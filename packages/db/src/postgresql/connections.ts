@@ -44,7 +44,7 @@ export interface ConnectionsOptions {
 export function createConnections(options: ConnectionsOptions): Connections {
   const { logger, clock } = options;
   const pool = new pg.Pool(options.config);
-  const clients = watch(pool, logger);
+  const clients = watch(pool, options);
   let closing: Promise<void> | undefined;
 
   async function acquire(name: string): Promise<pg.PoolClient> {
@@ -102,8 +102,12 @@ interface WatchedClients {
   evict(): void;
 }
 
+/** Until the server takes writes again every statement meets it: that is said once in a while. */
+const READ_ONLY_EVERY_MS = 10_000;
+
 /** Keeps errors of connections, idle or in use, from ending the process, and knows which connections there are. */
-function watch(pool: pg.Pool, logger: Logger): WatchedClients {
+function watch(pool: pg.Pool, { logger, clock }: ConnectionsOptions): WatchedClients {
+  let saidAtMs: number | null = null;
   const open = new Set<pg.PoolClient>();
   const stale = new WeakSet<pg.PoolClient>();
   // The pool removes a broken connection by itself; without a listener its `error` event would be thrown.
@@ -118,7 +122,11 @@ function watch(pool: pg.Pool, logger: Logger): WatchedClients {
     open,
     stale,
     evict() {
-      logger.warn({ connections: open.size }, 'the server is read-only: leaving its connections');
+      const nowMs = clock.monotonicMs();
+      if (saidAtMs === null || nowMs - saidAtMs >= READ_ONLY_EVERY_MS) {
+        saidAtMs = nowMs;
+        logger.warn({ connections: open.size }, 'the server is read-only: leaving its connections');
+      }
       for (const client of open) stale.add(client);
       // Idle ones are taken and dropped now, also those that Prisma would meet.
       for (let idle = pool.idleCount; idle > 0; idle -= 1)
