@@ -246,6 +246,15 @@ describe('a holder that was swept', () => {
     expect(judged(built)).toContainEqual(expect.stringMatching(says));
   });
 
+  test('because of a fault is excused, although a late beat has kept its lease for longer', () => {
+    const built = paused();
+    Object.assign(built.faults[0]!, { kind: 'database_down', toMs: BEGAN_MS + 3_000 });
+    built.logs.slice(1).forEach((line) => (line.atMs = BEGAN_MS + 3_800));
+    built.events.splice(-1);
+    built.swept('t', 'r2', 6_200);
+    expect(judged(built).filter((text) => text.startsWith('I6'))).toEqual([]);
+  });
+
   test('by faults that were short, but many, is excused', () => {
     const built = paused();
     built.faults.splice(0);

@@ -75,7 +75,10 @@ function checkSwept(view: HistoryView, { task, turn, row, replica }: SweptTurn):
   const { settings, databaseAheadMs, databaseClockIsSteady: steady } = view.history;
   const sweptAtMs = row.row.createdAtMs;
   const expiredAtMs = row.expiredAtMs === undefined ? sweptAtMs : row.expiredAtMs - databaseAheadMs;
-  const fromMs = steady ? expiredAtMs - settings.ttlMs - CLOCK_SLACK_MS : view.history.beganAtMs;
+  // A beat that lands after its sender has given up lets the lease expire later, and saves nothing.
+  const gaveUpAtMs = agentLines(view, { task, turn }, AGENT_LINES.fired)[0]?.atMs ?? expiredAtMs;
+  const beatAtMs = Math.min(expiredAtMs, gaveUpAtMs + settings.marginMs) - settings.ttlMs;
+  const fromMs = steady ? beatAtMs - CLOCK_SLACK_MS : view.history.beganAtMs;
   const toMs = steady ? expiredAtMs + CLOCK_SLACK_MS : view.history.endedAtMs;
   const query = { replica, fromMs, toMs, taskId: task.taskId };
   if (faultsIn(view, { ...query, kinds: ['kill', 'statements'] }).length > 0) return [];
