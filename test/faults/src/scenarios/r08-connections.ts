@@ -9,7 +9,7 @@ import { expectAllTicks } from './support/outcome.js';
 import { openProxy } from './support/proxies.js';
 import { taskCount } from './support/tasks.js';
 
-const TICK_MS = 50;
+const TICK_MS = 100;
 const KILL_EVERY_MS = 50;
 /** Of the answers to a commit, how many are lost. */
 const LOST_SHARE = 0.1;
@@ -64,7 +64,7 @@ async function loseAnswers(
   { replicas, proxy }: { readonly replicas: readonly Replica[]; readonly proxy: TcpProxy | null },
 ): Promise<void> {
   const failpoints = replicas.slice(proxy ? 1 : 0).map((replica) => new Failpoints(replica.channel));
-  const ticks = world.quick ? 40 : 150;
+  const ticks = world.quick ? 30 : 100;
   const load = await world.load({
     tasks: taskCount(world),
     script: `tick ${ticks} ${TICK_MS}`,

@@ -21,7 +21,7 @@ interface Mode {
 const LATENCY_MS = 2_000;
 const RESET_SHARE = 0.01;
 const TASKS_EACH = 4;
-const TICK_MS = 50;
+const TICK_MS = 100;
 /** How much later than its deadline a signal may be seen by the harness. */
 const SLACK_MS = 750;
 

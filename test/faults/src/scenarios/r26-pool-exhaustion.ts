@@ -11,7 +11,7 @@ const POOLS = [1, 2, 10];
 const TASKS = 12;
 const TICKS = 120;
 const TICK_MS = 100;
-const CLIENTS = 15;
+const CLIENTS = 12;
 /** Of a replica, beside its pool: two for leases, one that listens. */
 const OWN_CONNECTIONS = 3;
 
@@ -68,7 +68,7 @@ async function ask(
     const short = round % 10 === 0;
     const answer = await (short ? replica.as().send({ text: 'tick 1 1' }) : replica.as().get(taskId));
     calls.push({ ms: nowMs() - beganAtMs, answer });
-    await pause(20);
+    await pause(50);
   }
   return calls;
 }

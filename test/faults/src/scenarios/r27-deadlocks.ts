@@ -8,8 +8,8 @@ import type { World } from '../world/world.js';
 import { expectAllTicks } from './support/outcome.js';
 
 const TASKS = 20;
-const TICKS = 200;
-const TICK_MS = 50;
+const TICKS = 120;
+const TICK_MS = 100;
 const SHARE = 0.05;
 const FOLLOW_UPS = 10;
 const CANCELS = 10;
