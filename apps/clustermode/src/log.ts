@@ -32,7 +32,16 @@ export function createLog(options: LogOptions): PinoLogger {
     redact: { paths: SECRET_FIELDS.flatMap((field) => [field, `*.${field}`]), remove: true },
     hooks: { streamWrite: withoutUserInfo },
   };
-  return options.destination === undefined ? pino(settings) : pino(settings, options.destination);
+  return pino(settings, options.destination ?? standardOutput());
+}
+
+/**
+ * Standard output as the platform has it. Pino's own destination tries for ever to get rid of its last lines when
+ * nobody reads them any more, and the process never ends; here they are lost, which is all that can be done.
+ */
+function standardOutput(): DestinationStream {
+  process.stdout.on('error', () => {});
+  return process.stdout;
 }
 
 /** The text with the user part of every URL in it struck out. */

@@ -99,6 +99,14 @@ describe('serve does not start', () => {
 });
 
 describe('serve', () => {
+  test('drains and ends when nobody reads its log any more', async () => {
+    const run = start(['serve'], {});
+    await listening(run);
+    run.child.stdout?.destroy();
+    run.child.kill('SIGTERM');
+    expect(await run.ended).toBe(0);
+  });
+
   test('migrates when it is told to, runs the agent of a module, and prints JSON lines only', async () => {
     const empty = await createTestDatabase({ provider: 'sqlite', exists: false });
     const file = path.join(folder, 'agent.mjs');
