@@ -4,10 +4,11 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createTestDatabase, type TestDatabase } from '@a2a-cluster/testing';
+import { brief } from '../src/checker/brief.js';
 import { checkHistory, mergedHistory } from '../src/checker/check.js';
 import { historyFigures } from '../src/checker/figures.js';
 import { loadHistory, saveHistory } from '../src/history/file.js';
-import type { History } from '../src/history/history.js';
+import type { History, StreamRecord } from '../src/history/history.js';
 import { pause } from '../src/world/now.js';
 import type { Replica } from '../src/world/replica.js';
 import { stateOf, type Stream } from '../src/world/stream.js';
@@ -37,7 +38,7 @@ describe('a history of real replicas', () => {
     await first.exited;
     await world.settled({ withinMs: 10_000 });
     history = await world.history();
-  });
+  }, 180_000);
   afterAll(async () => {
     await world.end();
     await database.drop();
@@ -50,6 +51,28 @@ describe('a history of real replicas', () => {
   test('keeps every promise that has nothing to do with time', () => {
     const found = checkHistory({ ...history, databaseClockIsSteady: false });
     expect(found.filter(({ invariant }) => invariant !== 'I6')).toEqual([]);
+  });
+
+  test('is found out when any one frame or row is missing in it', () => {
+    const timeless = { ...history, databaseClockIsSteady: false };
+    const count = checkHistory(timeless).length;
+    const missed: string[] = [];
+    for (const stream of history.streams.filter(
+      ({ ended, frames }) => ended?.how === 'complete' && frames.length > 1,
+    )) {
+      // Without its first frame a stream may be that of another call, in which nothing is missing.
+      for (const frame of stream.frames.slice(1)) {
+        const less = { ...stream, frames: stream.frames.filter((other) => other !== frame) };
+        const streams = history.streams.map((other) => (other === stream ? less : other));
+        if (checkHistory({ ...timeless, streams }).length === count) missed.push(framesOf(stream, frame));
+      }
+    }
+    for (const row of history.tables.events) {
+      const events = history.tables.events.filter((other) => other !== row);
+      const found = checkHistory({ ...timeless, tables: { ...history.tables, events } });
+      if (found.length === count) missed.push(`seq ${row.seq} of ${row.taskId}`);
+    }
+    expect(missed).toEqual([]);
   });
 
   test('is told in figures', () => {
@@ -70,7 +93,8 @@ describe('a history of real replicas', () => {
     const victim = history.replicas.find(({ exit }) => exit === 'SIGKILL');
     const first = history.tables.events.find(({ holder }) => holder === victim?.holder);
     const lines = mergedHistory(history, first?.taskId ?? '');
-    expect(lines.join('\n')).toMatch(/FAULT kill[^]*event seq \d+ statusUpdate .*replica_lost/);
+    expect(lines).toContainEqual(expect.stringMatching(/FAULT kill r3: SIGKILL/));
+    expect(lines).toContainEqual(expect.stringMatching(/event seq \d+ statusUpdate .*replica_lost/));
     const times = lines.map((line) => Number.parseInt(line, 10));
     expect(times).toEqual([...times].sort((a, b) => a - b));
   });
@@ -130,4 +154,10 @@ async function crash(world: World, victim: Replica, watcher: Replica): Promise<v
   await pause(200);
   await victim.kill();
   await Promise.all(load.map(({ ended }: { readonly ended: Stream['ended'] }) => ended));
+}
+
+/** A stream in a few words, and which of its frames is meant. */
+function framesOf(stream: StreamRecord, frame: StreamRecord['frames'][number]): string {
+  const all = stream.frames.map(({ event }) => brief(event)).join(' | ');
+  return `${stream.method}: ${all}: ${stream.frames.indexOf(frame) + 1}`;
 }

@@ -221,7 +221,7 @@ describe('a holder that was swept', () => {
     ],
     [
       'long after the fault',
-      (b) => Object.assign(b.faults[0]!, { fromMs: BEGAN_MS + 100, toMs: BEGAN_MS + 1_700 }),
+      (b) => Object.assign(b.faults[0]!, { fromMs: BEGAN_MS - 2_000, toMs: BEGAN_MS + 600 }),
       /^I6: a live holder was swept/,
     ],
     ['for what happened to another', (b) => (b.faults[0]!.replica = 'r2'), /^I6: a live holder was swept/],

@@ -59,8 +59,8 @@ function isHeldUp(view: HistoryView, { taskId, expiresAtMs }: LeaseRow): boolean
   );
 }
 
-function checkState({ row, lease, turns }: TaskView): string[] {
-  if (row === null || lease !== null || isTerminalName(row.state)) return [];
+function checkState({ row, lease, turns, poisoned }: TaskView): string[] {
+  if (poisoned || row === null || lease !== null || isTerminalName(row.state)) return [];
   if (!isInterruptedName(row.state)) return [`the task is ${row.state} and nobody holds a lease`];
   const last = turns.at(-1);
   const isSilent = last !== undefined && last.epoch > 1 && last.rows.every(({ kind }) => kind === 'message');

@@ -35,7 +35,7 @@ function checkCall(view: HistoryView, call: CallRecord): string[] {
     ];
   }
   const task = taskId === null ? undefined : view.tasks.get(taskId);
-  const stranger = state !== null && task?.row && task.row.owner !== owner;
+  const stranger = state !== null && task?.row && !task.poisoned && task.row.owner !== owner;
   return stranger ? [`${asked} was answered ${state} for a task of ${task.row?.owner}`] : [];
 }
 
@@ -68,7 +68,7 @@ function checkStream(view: HistoryView, stream: StreamRecord): string[] {
 }
 
 function ownerTold(task: TaskView | undefined, { owner }: StreamRecord): boolean {
-  return task?.row != null && task.row.owner !== owner;
+  return task?.row != null && !task.poisoned && task.row.owner !== owner;
 }
 
 function taskOf({ task, statusUpdate, artifactUpdate }: WireEvent): string | undefined {
