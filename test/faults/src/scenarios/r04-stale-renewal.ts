@@ -5,7 +5,7 @@ import type { Replica } from '../world/replica.js';
 import type { World } from '../world/world.js';
 import { leaseGoes, leaseOf } from './support/leases.js';
 import { outcomeOf } from './support/outcome.js';
-import { lockRows } from './support/row-lock.js';
+import { lockRow } from './support/row-lock.js';
 import { startArmed, type Armed } from './support/victims.js';
 
 /** So many other turns run beside those whose rows are locked. */
@@ -74,7 +74,7 @@ async function lockedRows(world: World, { holder, watcher }: Of): Promise<void> 
 }
 
 async function keepsLease(world: World, task: LoadTask, lockedMs: number): Promise<void> {
-  const lock = await lockRows(world, {
+  const lock = await lockRow(world, {
     table: 'task_leases',
     taskId: task.taskId,
     replica: task.holder.name,
@@ -88,7 +88,7 @@ async function keepsLease(world: World, task: LoadTask, lockedMs: number): Promi
 
 async function losesLease(world: World, task: LoadTask, lockedMs: number): Promise<void> {
   const { taskId, holder } = task;
-  const lock = await lockRows(world, { table: 'task_leases', taskId, replica: holder.name });
+  const lock = await lockRow(world, { table: 'task_leases', taskId, replica: holder.name });
   // Nobody can change it now.
   const lease = await leaseOf(world, taskId);
   const expiresAtMs = nowMs() + (lease?.remainingMs ?? 0);
