@@ -20,7 +20,8 @@ async function faults(args) {
 }
 
 /** Tests with real processes and real time come one by one: beside each other they would measure the machine. */
-const scenarios = '(test/integration|apps/clustermode/test/processes|contention)';
+const scenarios =
+  '(test/integration|apps/clustermode/test/processes|contention|test/faults/test/(tools/|failpoints|checker-real))';
 const parts = {
   units: ['--testPathIgnorePatterns', '/node_modules/', '/dist/', scenarios],
   scenarios: ['--runInBand', '--testPathPatterns', scenarios],
