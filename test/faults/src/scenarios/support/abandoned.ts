@@ -22,7 +22,8 @@ export interface Seeded {
   readonly expireAtMs: number;
 }
 
-const HOLDER = 'dead-0';
+/** The replica whose tasks they are. */
+export const HOLDER = 'dead-0';
 const OWNER = 'alice';
 const ROWS_PER_INSERT = 500;
 
