@@ -81,7 +81,7 @@ function checkSwept(view: HistoryView, { task, turn, row, replica }: SweptTurn):
   const fromMs = steady ? beatAtMs - CLOCK_SLACK_MS : view.history.beganAtMs;
   const toMs = steady ? expiredAtMs + CLOCK_SLACK_MS : view.history.endedAtMs;
   const query = { replica, fromMs, toMs, taskId: task.taskId };
-  if (faultsIn(view, { ...query, kinds: ['kill', 'statements'] }).length > 0) return [];
+  if (faultsIn(view, { ...query, kinds: ['kill', 'statements', 'released'] }).length > 0) return [];
   if (faultsIn(view, { ...query, kinds: ['terminate'] }).length > 1) return [];
   const hindered = faultsIn(view, { ...query, kinds: HINDRANCES });
   if (totalMs(hindered) >= settings.survivableMs) return [];

@@ -52,5 +52,8 @@ function dueAt(view: HistoryView, { row, replica }: SweptTurn): number {
     fromMs: sweptAtMs - CLOCK_SLACK_MS,
     toMs: sweptAtMs + CLOCK_SLACK_MS,
   });
-  return Math.max(sweptAtMs + LINE_MS, ...asleep.map((fault) => endOf(fault) + AWAKE_MS));
+  const { heartbeatMs, renewalTimeoutMs } = view.history.settings;
+  const released = faultsIn(view, { kinds: ['released'], replica, fromMs: sweptAtMs, toMs: sweptAtMs });
+  const heardMs = released.length > 0 ? heartbeatMs + renewalTimeoutMs : 0;
+  return Math.max(sweptAtMs + heardMs + LINE_MS, ...asleep.map((fault) => endOf(fault) + AWAKE_MS));
 }

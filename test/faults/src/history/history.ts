@@ -72,6 +72,8 @@ export type FaultKind =
   | 'blocked'
   /** Its lease rows were locked by somebody else. */
   | 'rows_locked'
+  /** Its leases were expired by hand, as an operator's release does: it learns of that by its next heartbeat. */
+  | 'released'
   /** Statements failed, lost their answers or were slow. */
   | 'statements'
   /** Only its connection for hints was hurt: excuses nothing but latency. */

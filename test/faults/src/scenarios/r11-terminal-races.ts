@@ -34,7 +34,7 @@ export const terminalRaces: Scenario = {
     const rounds = roundsOf(world);
     const beganAtMs = nowMs();
     for (let first = 0; first < rounds; first += BATCH) {
-      const fault = a.fault('statements', 'its leases are expired in the tables');
+      const fault = a.fault('released', 'its leases are expired in the tables');
       const count = Math.min(BATCH, rounds - first);
       await inFlight({ count, width: widthOf(world) }, (index) =>
         race(world, { a, b, c, index: first + index }),
