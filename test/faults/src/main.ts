@@ -12,7 +12,10 @@ import { endAll } from './tools/owned.js';
 const EXIT_VIOLATION = 1;
 const EXIT_USAGE = 64;
 
-process.exitCode = await main(readCommandLine(process.argv.slice(2)));
+const exitCode = await main(readCommandLine(process.argv.slice(2)));
+// Not left to the platform: on its way out Node 20 waits for the closing of every handle, and for one of a connection
+// that was reset or a process that was killed it was seen to wait for ever.
+process.stdout.write('', () => process.exit(exitCode));
 
 async function main(wish: Wish): Promise<number> {
   for (const signal of ['SIGINT', 'SIGTERM'] as const)
