@@ -68,6 +68,9 @@ class LeaseHeartbeat implements Heartbeat {
     const entry = new LeaseEntry(hold);
     if (this.#set.size === 0) this.#lastBeatMs = hold.sentAtMs;
     this.#set.add(entry);
+    // Its opening was long under way: it might run out before the next beat is answered.
+    const { heartbeatMs, renewalTimeoutMs } = this.#context.options;
+    if (this.#set.remainingMs(entry) < heartbeatMs + renewalTimeoutMs) this.#recovery.start(entry);
     return this.#handle(entry);
   }
 

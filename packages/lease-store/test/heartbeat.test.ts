@@ -21,6 +21,21 @@ describe('a heartbeat', () => {
     await h.heartbeat.close();
   });
 
+  test('renews a lease at once whose opening took so long that it might run out before the next beat', async () => {
+    const h = createHarness();
+    await h.heartbeat.start();
+    const sentAtMs = h.clock.monotonicMs();
+    await h.clock.advance(10_000);
+    // The answer of an earlier attempt was lost: the lease is trusted from when that was sent.
+    await createTask(h.db, { taskId: 'a', ttlMs: 15_000 });
+    const lease = watch(h.heartbeat, { key: { taskId: 'a', epoch: 1 }, sentAtMs, clock: h.clock });
+    await h.clock.flush();
+    expect(lease.held.remainingMs()).toBe(13_500);
+    await h.clock.advance(4_000);
+    expect(lease.lost).toEqual([]);
+    await h.heartbeat.close();
+  });
+
   test('asks nothing while nothing is held', async () => {
     const h = createHarness();
     await h.heartbeat.start();
