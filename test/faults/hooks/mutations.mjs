@@ -109,7 +109,7 @@ const codeMutations = [
   {
     name: 'poll-behind-listen',
     description: 'Nobody looks at the log behind LISTEN: a lost hint is a lost event.',
-    scenarios: ['R18', 'R9'],
+    scenarios: ['R18', 'R9b'],
     why: 'With all hints dropped the subscribers on other replicas hear nothing (I5).',
     databases: ['postgresql'],
     rewrites: [
