@@ -78,7 +78,11 @@ function checkSwept(view: HistoryView, { task, turn, row, replica }: SweptTurn):
   // A beat that lands after its sender has given up lets the lease expire later, and saves nothing.
   const gaveUpAtMs = agentLines(view, { task, turn }, AGENT_LINES.fired)[0]?.atMs ?? expiredAtMs;
   const beatAtMs = Math.min(expiredAtMs, gaveUpAtMs + settings.marginMs) - settings.ttlMs;
-  const fromMs = steady ? beatAtMs - CLOCK_SLACK_MS : view.history.beganAtMs;
+  // Without a beat it is trusted from when its opening was first sent, which may have taken long.
+  const neverRenewed = expiredAtMs <= turn.openedAtMs + settings.ttlMs + CLOCK_SLACK_MS;
+  const began = neverRenewed ? agentLines(view, { task, turn }, AGENT_LINES.began)[0] : undefined;
+  const trustedAtMs = Math.min(beatAtMs, began?.atMs ?? beatAtMs);
+  const fromMs = steady ? trustedAtMs - CLOCK_SLACK_MS : view.history.beganAtMs;
   const toMs = steady ? expiredAtMs + CLOCK_SLACK_MS : view.history.endedAtMs;
   const query = { replica, fromMs, toMs, taskId: task.taskId };
   if (faultsIn(view, { ...query, kinds: ['kill', 'statements', 'released'] }).length > 0) return [];
