@@ -70,7 +70,7 @@ const codeMutations = [
   {
     name: 'quiet-period',
     description: 'The watch over the clock is never quiet.',
-    scenarios: ['R3', 'R7'],
+    scenarios: ['R3b', 'R7'],
     why: 'A step of the database’s clock, or its return after an outage, has live leases swept at once (I6).',
     rewrites: [
       {

@@ -106,6 +106,5 @@ async function judge(world: World, { name, load, others }: Seen): Promise<void> 
 }
 
 function tasksOf(world: World): number {
-  if (world.quick) return 6;
-  return 9;
+  return world.quick ? 6 : 9;
 }
