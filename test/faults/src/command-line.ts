@@ -45,7 +45,12 @@ export function readCommandLine(args: readonly string[]): Wish {
     .option('--seed <number>', 'repeats the choices of an earlier run', wholeNumber(0, MAX_SEED))
     .option('--runs <number>', 'runs each so often, with one seed after the other', wholeNumber(1, 1000), 1)
     .option('--quick', 'the quick set: less load, shorter leases')
-    .option('--minutes <number>', 'how long the soak R31 lasts, and R6 at most (5)', wholeNumber(1, 10_000), 20)
+    .option(
+      '--minutes <number>',
+      'how long the soak R31 lasts, and R6 at most (5)',
+      wholeNumber(1, 10_000),
+      20,
+    )
     .option('--mutations', 'removes one rule of the protocol after the other and wants a scenario to notice')
     .option('--check <file>', 'judges the history in a file again')
     .option('--keep', 'keeps the history of every run, not only of those that failed')
