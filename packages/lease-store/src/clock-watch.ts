@@ -19,7 +19,8 @@ export type QuietCause =
 export interface ClockWatch {
   /**
    * One reading, compared with the one before; the first only takes the baseline. To be called once per sweeper pass.
-   * Also cuts expiries that a clock stepping back left in the far future, once after each quiet period.
+   * Also cuts expiries that a clock stepping back left in the far future: once at the first reading, since whoever saw
+   * the step may be gone, and once after each quiet period.
    *
    * @throws what the database throws, or `UNKNOWN_OUTCOME` when it does not answer in time; the failure is noted.
    */

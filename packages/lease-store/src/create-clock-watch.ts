@@ -30,7 +30,8 @@ class DatabaseClockWatch implements ClockWatch {
   #last: Reading | null = null;
   #failedSince = false;
   #quietFromMs: number | null = null;
-  #clampDue = false;
+  /** Also at the start: whoever saw the clock step back may be gone, and this replica cannot know. */
+  #clampDue = true;
 
   constructor(options: ClockWatchOptions) {
     this.#options = options;

@@ -54,7 +54,7 @@ describe('a clock watch', () => {
       await w.pass(5_000);
       expect(w.watch.quiet()).toBe(false);
     }
-    expect(w.clamps).toEqual([]);
+    expect(w.clamps).toEqual([5_000]);
   });
 
   test.each([3_600_000, -3_600_000, 1_001, -1_001])(
@@ -166,17 +166,17 @@ describe('a clock watch', () => {
     expect(w.watch.quietRemainingMs()).toBe(15_000);
   });
 
-  test('cuts far expiries once after the quiet period, and again only after another', async () => {
+  test('cuts far expiries at the start, once after the quiet period, and again only after another', async () => {
     const w = create();
     await w.pass(0);
     w.server.offsetMs -= 3_600_000;
     await w.pass(5_000);
     for (let at = 0; at < 10; at += 1) await w.pass(5_000);
-    expect(w.clamps).toEqual([20_000]);
+    expect(w.clamps).toEqual([0, 20_000]);
     w.server.identity = 'two';
     await w.pass(1_000);
     for (let at = 0; at < 10; at += 1) await w.pass(5_000);
-    expect(w.clamps).toHaveLength(2);
+    expect(w.clamps).toHaveLength(3);
   });
 
   test('tries the cut again when it failed', async () => {
@@ -189,7 +189,7 @@ describe('a clock watch', () => {
     await expect(w.watch.observe()).rejects.toThrow('deadlock');
     w.server.clampFails = false;
     await w.pass(5_000);
-    expect(w.clamps).toHaveLength(1);
+    expect(w.clamps).toHaveLength(2);
   });
 
   test('ends leases that a clock stepping back would have kept alive', async () => {
@@ -203,13 +203,24 @@ describe('a clock watch', () => {
     };
     const options = resolveLeaseOptions();
     const watch = createClockWatch({ leases, options, clock, logger: recordingLogger(logged) });
-    await createTask(db, { taskId: 'far', ttlMs: 3_600_000 });
     await watch.observe();
+    await createTask(db, { taskId: 'far', ttlMs: 3_600_000 });
     identity = 'two';
     await watch.observe();
     await clock.advance(15_000);
     await watch.observe();
     expect(await db.leases.nextExpiry()).toBe(15_000);
     expect(logged.map((line) => line.message)).toContain('leases that expired in the far future were cut');
+  });
+
+  test('ends leases of a clock that stepped back before this replica came, whoever saw it gone', async () => {
+    const clock = createFakeClock();
+    const db = createMemoryDatabase({ clock });
+    await createTask(db, { taskId: 'far', ttlMs: 3_600_000 });
+    const options = resolveLeaseOptions();
+    const watch = createClockWatch({ leases: db.leases, options, clock, logger: recordingLogger([]) });
+    await watch.observe();
+    expect(watch.quiet()).toBe(false);
+    expect(await db.leases.nextExpiry()).toBe(15_000);
   });
 });
