@@ -85,17 +85,16 @@ export class Clients {
 
   /** Whether somebody waits for something that must come: anything but a next turn. */
   get waiting(): boolean {
-    return [...this.open].some(
-      ({ replica, follower }) => replica.state === 'running' && follower?.following.kind !== 'subscribe',
-    );
+    return [...this.open].some((call) => call.replica.state !== 'killed' && !isPatient(call));
   }
 
   /** When everything is at rest: who still waits, and for what? */
   settled(): void {
-    for (const { replica, what, follower } of this.open) {
-      if (replica.state !== 'running') continue;
-      if (follower) follower.settled();
-      else this.world.violated(`I12 never answered: ${what} at ${replica.name}`);
+    for (const call of this.open) {
+      const { replica, what, follower } = call;
+      if (replica.state === 'killed') continue;
+      if (follower && replica.state === 'running') follower.settled();
+      else this.world.violated(`I12 never answered: ${what} at ${replica.name}, which is ${replica.state}`);
     }
   }
 
@@ -163,6 +162,11 @@ export class Clients {
     if (reason === 'STORE_UNAVAILABLE' && faults.only('kill', 'hints', 'pause', 'step', 'close'))
       this.world.violated(`I12 the database was well and a client was told otherwise: ${what}`);
   }
+}
+
+/** A subscription of a replica that runs may wait for a next turn. */
+function isPatient({ replica, follower }: OpenCall): boolean {
+  return replica.state === 'running' && follower?.following.kind === 'subscribe';
 }
 
 type Handler = NonNullable<SimReplica['cluster']>['requestHandler'];

@@ -21,6 +21,8 @@ export class Follower {
   private cursor: number | null = null;
   private task: WatchedTask | undefined;
   private last: EventRow | undefined;
+  /** More came than the task it began with. */
+  private moved = false;
   /** What came first was either the task as a turn found it or the same task, echoed by its agent. */
   private mayComeTwice = false;
 
@@ -33,6 +35,7 @@ export class Follower {
     const { payload } = response;
     if (payload?.$case === 'message') return;
     if (this.cursor === null) return this.begin(response);
+    this.moved = true;
     const next = this.nextRow();
     const text = JSON.stringify(StreamResponse.toJSON(response));
     if (this.mayComeTwice && this.last?.payload === text && next?.payload !== text)
@@ -46,7 +49,7 @@ export class Follower {
   /** The stream was ended by its replica. */
   ended(): void {
     if (this.cursor === null || this.following.kind !== 'subscribe') return;
-    const state = this.last && stateOf(this.last);
+    const state = this.moved && this.last ? stateOf(this.last) : undefined;
     if (state === undefined || !(isTerminalName(state) || state === 'TASK_STATE_INPUT_REQUIRED'))
       this.violated(`I5 a subscription ended after seq ${this.cursor}, in the middle`);
   }
