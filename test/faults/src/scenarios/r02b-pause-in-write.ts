@@ -147,10 +147,12 @@ async function stopsBeforeCommit(world: World, { victim, task: { taskId } }: Sto
   const { replica, points } = victim;
   await points.set(`mysql.beforeCommit=stop#1?${taskId}`);
   await points.passed('mysql.beforeCommit');
-  replica.stop();
+  // It stops itself a moment later; a second stop from here could come to pass after its end.
+  const stopped = replica.fault('stop', 'at mysql.beforeCommit');
   await leaseGoes(world, taskId);
   const before = await rowsOf(world, taskId);
   replica.cont();
+  stopped.end();
   await replica.log(({ msg, taskId: of }) => msg === 'agent turn returned' && of === taskId);
   const after = await rowsOf(world, taskId);
   world.expect(after === before, `${after - before} events landed after the sweep`, taskId);

@@ -68,7 +68,10 @@ async function blocks(world: World, block: Block): Promise<void> {
   // The agent that blocks has ended its turn by itself, as far as it can tell.
   world.expect(failed === tasks.length, `${completed} turns outlived ${blockMs} ms without a loop`);
   expectCause(world, { holder, tasks });
-  world.figure(`signal after a block of ${blockMs} ms, ms max`, Math.max(...toldAfterMs(others, freeAtMs)));
+  world.figure(
+    `signal after a block of ${blockMs} ms, ms max`,
+    Math.max(0, ...toldAfterMs(others, freeAtMs)),
+  );
 }
 
 /** Resolves once the replica answers anything at all, after the moment the block should be over. */
