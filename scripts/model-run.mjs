@@ -9,6 +9,15 @@ const KINDS = ['ARTIFACT', 'WORKING', 'INPUT_REQUIRED', 'COMPLETED', 'FAILED', '
 const MEMORY_MB = 1800;
 const DEPTH = 400_000;
 
+const folders = new Set();
+const children = new Set();
+
+/** An interrupted check leaves neither a search nor a folder behind. */
+export function stopRuns() {
+  for (const child of children) child.kill('SIGKILL');
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+}
+
 /** What is missing, or null. */
 export function checkTools() {
   const there = (program, arg) => spawnSync(program, [arg], { stdio: 'ignore' }).error === undefined;
@@ -22,10 +31,12 @@ export function checkTools() {
 /** Checks one configuration. The verdict: holds, violated, or incomplete where the search says nothing. */
 export async function runModel(run) {
   const folder = mkdtempSync(path.join(tmpdir(), 'a2a-cluster-model-'));
+  folders.add(folder);
   try {
     cpSync(path.join(root, 'test/model'), folder, { recursive: true });
     return await check(folder, run);
   } finally {
+    folders.delete(folder);
     rmSync(folder, { recursive: true, force: true });
   }
 }
@@ -101,8 +112,10 @@ async function trailOf(folder, { file, defines }) {
 /** What a program printed, on both streams, whatever its exit code. */
 function call(cwd, program, args) {
   return new Promise((resolve) => {
-    execFile(program, args, { cwd, maxBuffer: 64 * 1024 * 1024 }, (error, stdout, stderr) =>
-      resolve(`${stdout}${stderr}${error?.code === 'ENOENT' ? error.message : ''}`),
-    );
+    const child = execFile(program, args, { cwd, maxBuffer: 64 * 1024 * 1024 }, (error, stdout, stderr) => {
+      children.delete(child);
+      resolve(`${stdout}${stderr}${error?.code === 'ENOENT' ? error.message : ''}`);
+    });
+    children.add(child);
   });
 }

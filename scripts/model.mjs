@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { cpus } from 'node:os';
-import { checkTools, runModel } from './model-run.mjs';
+import { checkTools, runModel, stopRuns } from './model-run.mjs';
 import { root, say } from './workspace.mjs';
 
 const help = `usage: npm run model [-- options]
@@ -89,6 +89,11 @@ async function main() {
     say(missing);
     return 69;
   }
+  for (const signal of ['SIGINT', 'SIGTERM'])
+    process.once(signal, () => {
+      stopRuns();
+      process.exit(1);
+    });
   const waiting = plan();
   if (waiting.length === 0) return wrong(`no run contains "${options.only}"`) ?? 2;
   const results = [];
