@@ -216,6 +216,15 @@ describe('a network that fails', () => {
     expect(clock.monotonicMs() - startMs).toBeLessThan(1_500);
   });
 
+  test('finds no statement of the driver in a connect: when one fails, nobody can catch what it rejects', async () => {
+    const way = await bench.proxy();
+    const far = await bench.replica({ url: way.url });
+    await far.ping();
+    const said = way.said.join('');
+    expect(said).toContain("SESSION time_zone = '+00:00'");
+    expect(said.split('SET SESSION TRANSACTION')[0]).not.toMatch(/SET |SELECT /);
+  });
+
   test('a connection that opens after its caller gave up serves the next one', async () => {
     const way = await bench.proxy();
     const far = await bench.replica({ url: way.url, poolSize: 2, statementTimeoutMs: 500 });

@@ -79,6 +79,8 @@ export class FaultyWay {
   private readonly sockets = new Set<net.Socket>();
   private readonly kept: (() => void)[] = [];
   private heard: (() => void) | null = null;
+  /** What clients have said so far. */
+  readonly said: string[] = [];
 
   private constructor(
     private readonly server: net.Server,
@@ -134,7 +136,10 @@ export class FaultyWay {
       from.on('error', () => {});
       from.on('close', () => to.destroy());
     }
-    client.on('data', (bytes) => upstream.write(bytes));
+    client.on('data', (bytes) => {
+      this.said.push(bytes.toString('latin1'));
+      upstream.write(bytes);
+    });
     upstream.on('data', (bytes) => {
       if (!this.muted(upstream)) return void client.write(bytes);
       this.kept.push(() => void client.write(bytes));
