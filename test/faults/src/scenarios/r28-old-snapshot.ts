@@ -9,7 +9,7 @@ const HELD_MS = 120_000;
 const MEASURE_MS = 15_000;
 const BUSY_TASKS = 20;
 const QUIET_TASKS = 80;
-const TICK_MS = 100;
+const TICK_MS = 200;
 const PROBE_LEASES = 50;
 const MOST_GROWTH = 3;
 /** Below this a ratio says more about the machine than about the database. */
@@ -38,8 +38,9 @@ export const oldSnapshot: Scenario = {
       tasks: BUSY_TASKS,
       script: `tick ${ticks} ${TICK_MS}`,
       holders: replicas,
+      push: false,
     });
-    const silent = `sleep ${ticks * TICK_MS}; tick 1 1`;
+    const silent = `tick 1 1; sleep ${ticks * TICK_MS}`;
     const quiet = await world.load({
       tasks: quietTasks(world),
       script: silent,

@@ -48,7 +48,7 @@ export class LeaseProbe {
     while (nowMs() < until) {
       renew.push(await timed(() => this.renew()));
       sweep.push(await timed(() => this.sweep()));
-      await pause(settings.heartbeatMs / 4);
+      await pause(settings.heartbeatMs);
     }
     return { renew, sweep };
   }
