@@ -15,14 +15,16 @@ export const sweepers: Scenario = {
   databases: ['postgresql', 'mysql', 'sqlite'],
   quick: true,
   async run(world) {
+    const { ttlMs } = world.settings;
     const replicas = await world.startReplicas(world.quick ? 4 : 10);
     const seeded = await seedAbandoned(world, {
       tasks: world.quick ? 200 : 1_000,
-      expireInMs: world.settings.ttlMs,
+      // Their holder's last heartbeat was half a TTL ago, which leaves time for so many (I6).
+      expireInMs: ttlMs / 2,
       push: true,
     });
     world.say(`${seeded.taskIds.length} leases expire at once, before ${replicas.length} sweepers`);
-    await world.settled({ withinMs: seeded.expireAtMs - nowMs() + 1_000 });
+    await world.settled({ withinMs: seeded.expireAtMs - nowMs() + ttlMs / 2 + 1_000 });
     const all = seeded.taskIds.length;
     const delivered = (): boolean => world.recorder.pushes.length >= all;
     await until(delivered, { what: `${all} deliveries`, withinMs: PUSHED_WITHIN_MS }).catch(() => {});
