@@ -7,8 +7,11 @@ import { leaseExpires, leaseGoes, leaseOf } from './support/leases.js';
 import { lockRow } from './support/row-lock.js';
 import { startArmed, type Armed } from './support/victims.js';
 
-/** Long enough to be stopped first, short enough to be overdue before the lease's own deadline is. */
-const RELAPSE_MS = 500;
+/**
+ * When the turns that parked go on: late enough to be stopped first, and some of them due before the next heartbeat,
+ * which would notice the loss.
+ */
+const RELAPSES_MS = [150, 250, 400, 600];
 /** How long before the lease expires the task's row is locked: the limits of the statement end after the expiry. */
 const BEFORE_EXPIRY_MS = 1_650;
 
@@ -32,7 +35,7 @@ export const pauseInWrite: Scenario = {
     await Promise.all([
       run(landing, 'tick 2000 50', landsBefore),
       run(late, 'tick 2000 50', comesLate),
-      run(parked, `relapse ${RELAPSE_MS}`, speaksAgain),
+      speakAgain(world, { victim: parked, watcher }),
       world.provider === 'mysql' ? run(open, 'tick 2000 50', stopsBeforeCommit) : undefined,
     ]);
     await world.settled({ withinMs: world.settings.ttlMs + 1_000 });
@@ -125,21 +128,36 @@ async function expectNothingAfter(
 }
 
 /**
- * A turn that parked its task is stopped until its lease is dropped, and goes on talking when it wakes. Neither the
- * version nor a terminal state stands in the way of that write, only the fence.
+ * Turns that parked their task are stopped until their lease is dropped, and go on talking when they wake. Neither the
+ * version nor a terminal state stands in the way of such a write, only the fence.
  */
-async function speaksAgain(world: World, { victim: { replica }, task }: Stopped): Promise<void> {
-  const { taskId, subscriber } = task;
-  await subscriber.find((event) => stateOf(event) === 'TASK_STATE_INPUT_REQUIRED');
+async function speakAgain(
+  world: World,
+  { victim: { replica }, watcher }: { readonly victim: Armed; readonly watcher: Armed },
+): Promise<void> {
+  const load = await world.load({
+    tasks: RELAPSES_MS.length,
+    script: (index) => `relapse ${RELAPSES_MS[index]}`,
+    holders: [replica],
+    watchers: [watcher.replica],
+  });
+  await Promise.all(
+    load.map(({ subscriber }) => subscriber.find((event) => stateOf(event) === 'TASK_STATE_INPUT_REQUIRED')),
+  );
   const stoppedAtMs = nowMs();
   replica.stop();
-  await leaseGoes(world, taskId);
-  const before = await rowsOf(world, taskId);
-  await pause(world.settings.ttlMs + RELAPSE_MS - (nowMs() - stoppedAtMs));
+  const before = new Map<string, number>();
+  for (const { taskId } of load) {
+    await leaseGoes(world, taskId);
+    before.set(taskId, await rowsOf(world, taskId));
+  }
+  await pause(world.settings.ttlMs + Math.max(...RELAPSES_MS) - (nowMs() - stoppedAtMs));
   replica.cont();
-  await replica.log(({ msg, taskId: of }) => msg === 'agent turn returned' && of === taskId);
-  const after = await rowsOf(world, taskId);
-  world.expect(after === before, `${after - before} events of a turn whose lease was dropped landed`, taskId);
+  for (const { taskId } of load) {
+    await replica.log(({ msg, taskId: of }) => msg === 'agent turn returned' && of === taskId);
+    const more = (await rowsOf(world, taskId)) - (before.get(taskId) ?? 0);
+    world.expect(more === 0, `${more} events of a turn whose lease was dropped landed`, taskId);
+  }
 }
 
 /** MySQL: it stops with its locks held and nothing written yet; the server ends the idle transaction. */
