@@ -4,24 +4,33 @@ import { readCommandLine, type Wish } from './command-line.js';
 import { loadHistory } from './history/file.js';
 import { runMutations } from './mutation-run.js';
 import { resultText, resultsJson, resultsTable, violationText } from './report.js';
-import { runScenario, type RunResult } from './run-scenario.js';
+import { abandonRun, runScenario, type RunResult } from './run-scenario.js';
 import type { Scenario } from './scenario.js';
 import { scenarios } from './scenarios/index.js';
 import { endAll } from './tools/owned.js';
 
 const EXIT_VIOLATION = 1;
 const EXIT_USAGE = 64;
+/** How long it takes to end a run that was interrupted. */
+const LAST_WORDS_MS = 5_000;
 
 const exitCode = await main(readCommandLine(process.argv.slice(2)));
 // Not left to the platform: on its way out Node 20 waits for the closing of every handle, and for one of a connection
 // that was reset or a process that was killed it was seen to wait for ever.
 process.stdout.write('', () => process.exit(exitCode));
 
+function stopAtOnce(): never {
+  endAll();
+  process.exit(EXIT_VIOLATION);
+}
+
 async function main(wish: Wish): Promise<number> {
   for (const signal of ['SIGINT', 'SIGTERM'] as const)
     process.once(signal, () => {
-      endAll();
-      process.exit(EXIT_VIOLATION);
+      // A second signal, or a database that does not answer, must not keep it here.
+      setTimeout(stopAtOnce, LAST_WORDS_MS);
+      process.once(signal, stopAtOnce);
+      void abandonRun().finally(stopAtOnce);
     });
   if (wish.list) return list();
   if (wish.check !== undefined) return judgeFile(wish.check);

@@ -51,11 +51,24 @@ export function runScenario(options: RunOptions): Promise<RunResult> {
   return oneAtATime(() => runAlone(options), options.say);
 }
 
+/** What the run under way has to end. */
+let underWay: (() => Promise<void>) | null = null;
+
+/** Ends the run that is under way, if there is one, and removes its database: the harness was told to stop. */
+export async function abandonRun(): Promise<void> {
+  await underWay?.().catch(() => {});
+}
+
 async function runAlone(options: RunOptions): Promise<RunResult> {
   const { scenario, provider } = options;
   const beganAtMs = nowMs();
   const database = await createTestDatabase({ provider });
   const world = await World.create({ ...options, scenario: scenario.id, databaseUrl: database.url });
+  const end = async (): Promise<void> => {
+    await world.end();
+    await database.drop();
+  };
+  underWay = end;
   try {
     await scenario
       .run(world)
@@ -66,8 +79,8 @@ async function runAlone(options: RunOptions): Promise<RunResult> {
     });
     return await judged({ options, world, history, beganAtMs });
   } finally {
-    await world.end();
-    await database.drop();
+    underWay = null;
+    await end();
   }
 }
 

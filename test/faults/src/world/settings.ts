@@ -7,7 +7,7 @@ const DRAIN_MS = 5_000;
 
 /** The intervals of the replicas: short ones for the quick set, so that it fits into every build. */
 export function settingsOf(size: Size): Settings {
-  const ttlMs = size === 'quick' ? 3_000 : 6_000;
+  const ttlMs = size === 'quick' ? 4_000 : 6_000;
   const heartbeatMs = size === 'quick' ? 500 : 1_000;
   const marginMs = 1_000;
   const renewalTimeoutMs = ttlMs / 5;
