@@ -36,7 +36,6 @@ export const hints: Scenario = {
   id: 'R18',
   title: 'hints between replicas are lost, doubled, late, full or nonsense',
   databases: ['postgresql', 'sqlite'],
-  quick: true,
   async run(world) {
     const env = { POLL_INTERVAL_MS: String(POLL_MS) };
     const replicas = await Promise.all([1, 2, 3].map(() => startArmed(world, '', { env })));
