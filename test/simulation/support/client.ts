@@ -28,8 +28,6 @@ interface OpenCall {
 export class Clients {
   /** Calls under way. */
   readonly open = new Set<OpenCall>();
-  /** Messages whose senders were told of an error. */
-  readonly failed = new Set<string>();
   /** Messages that were sent more than once: one may be refused where the other was not. */
   readonly repeated = new Set<string>();
   /** A caller was told that its task waits for input. */
@@ -143,7 +141,6 @@ export class Clients {
   /** A refusal has stored nothing (protocol 3.7 and 4). */
   private judgeRefusal(error: unknown, sent: { readonly taskId: string; readonly messageId: string }): void {
     const { taskId, messageId } = sent;
-    if (error !== undefined) this.failed.add(messageId);
     if (!(error instanceof UnsupportedOperationError)) return;
     const { watch } = this.world;
     if (this.repeated.has(messageId)) return;

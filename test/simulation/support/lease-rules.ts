@@ -74,6 +74,8 @@ export function checkMarked(world: World, mark: { readonly taskId: string; reado
     owner: WORLD,
     what: () => 'has the cancel been heard?',
     run: () => {
+      // A turn that has ended by itself has nothing to hear, however long its agent goes on.
+      if (world.watch.tasks.get(mark.taskId)?.lease?.epoch !== mark.epoch) return;
       const deaf = world.turns.find((turn) => isRunning(turn.replica) && runs(turn, mark));
       if (deaf) world.violated(`I9 a cancel was not heard in time (task ${mark.taskId})`);
     },

@@ -89,6 +89,7 @@ async function arrive(world: World, call: Call, fate: Fate): Promise<void> {
     return;
   }
   if (blackout && fate.kind !== 'late') {
+    disturb(world, STATEMENT_LIMIT_MS);
     const limitMs = sentAtMs + STATEMENT_LIMIT_MS;
     if (blackout.untilMs < limitMs)
       return request(world, call, { ...fate, thereMs: blackout.untilMs - scheduler.nowMs + fate.thereMs });

@@ -131,7 +131,7 @@ class Run {
     if (!(await this.settle())) return;
     world.note('at rest');
     clients.settled();
-    await checkRows(world, clients.failed);
+    await checkRows(world);
     await this.closeAll();
   }
 
