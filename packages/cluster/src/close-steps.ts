@@ -15,15 +15,23 @@ export interface CloseSteps {
   run(step: CloseStep): Promise<void>;
 }
 
+/** What a step gets although the time of all is over: enough to begin, so that what needs no answer is still done. */
+const LEAST_MS = 50;
+
 /** Makes steps that cannot hang and cannot keep the next one from coming, so that a close is bounded. */
 export function createCloseSteps(options: {
   readonly clock: Clock;
   readonly logger: Logger;
+  /** How long a step is waited for that does not say otherwise. */
   readonly limitMs: number;
+  /** How long all steps together are waited for, from now on. */
+  readonly totalMs: number;
 }): CloseSteps {
   const { clock, logger } = options;
+  const endsAtMs = clock.monotonicMs() + options.totalMs;
   return {
-    async run({ name, limitMs = options.limitMs, work }) {
+    async run({ name, limitMs: wantedMs = options.limitMs, work }) {
+      const limitMs = Math.max(LEAST_MS, Math.min(wantedMs, endsAtMs - clock.monotonicMs()));
       const done = new AbortController();
       const step = (async () => work())().catch((error: unknown) => {
         logger.error({ err: error, step: name }, 'a step of the close failed');

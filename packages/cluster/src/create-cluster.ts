@@ -61,6 +61,9 @@ import { createOperator, type ClusterOperator } from './operator.js';
 import type { ClusterOptions } from './options.js';
 import { notReadyReasons, type ClusterStatus } from './status.js';
 
+/** How long a close may go on when the drain is over, also without a database. Five seconds are promised. */
+const AFTER_DRAIN_MS = 4_500;
+
 /** What subscribers get for taking the last events. Longer: a close takes longer while anybody subscribes. */
 const FLUSH_MS = 50;
 
@@ -323,7 +326,8 @@ class Replica implements Cluster {
     const writeTimeoutMs = lease.renewalTimeoutMs;
     this.phase = 'draining';
     logger.info({ runningTurns: this.requestHandler.runningTurns }, 'draining');
-    const steps = createCloseSteps({ clock, logger, limitMs: writeTimeoutMs });
+    const totalMs = drainTimeoutMs + AFTER_DRAIN_MS;
+    const steps = createCloseSteps({ clock, logger, limitMs: writeTimeoutMs, totalMs });
     await steps.run({
       name: 'turns',
       limitMs: drainTimeoutMs + 2 * writeTimeoutMs,

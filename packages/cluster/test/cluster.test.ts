@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { TaskState, type StreamResponse } from '@a2a-js/sdk';
-import type { Logger } from '@a2a-cluster/core';
+import { createSilentLogger, type Logger } from '@a2a-cluster/core';
 import { createMemoryDatabase } from '@a2a-cluster/db';
 import { createFakeClock } from '@a2a-cluster/testing';
 import { describeServiceStress } from '@a2a-cluster/testing/contract';
@@ -196,7 +196,7 @@ describe('close', () => {
     const logged: unknown[] = [];
     const log = (fields: object): void => void logged.push((fields as { step: string }).step);
     const logger: Logger = { debug: log, info: log, warn: log, error: log };
-    const steps = createCloseSteps({ clock, logger, limitMs: 1_000 });
+    const steps = createCloseSteps({ clock, logger, limitMs: 1_000, totalMs: 60_000 });
     await steps.run({
       name: 'throws',
       work: () => {
@@ -210,6 +210,24 @@ describe('close', () => {
     await hanging;
     expect(logged).toEqual(['throws', 'rejects', 'hangs']);
     expect(clock.pendingTimers()).toBe(0);
+  });
+
+  test('is bounded as a whole, however many of its steps hang', async () => {
+    const clock = createFakeClock();
+    const steps = createCloseSteps({ clock, logger: createSilentLogger(), limitMs: 1_000, totalMs: 1_500 });
+    let done = 0;
+    const all = (async () => {
+      for (const name of ['one', 'two', 'three', 'four']) {
+        await steps.run({ name, work: () => new Promise(() => {}) });
+        done += 1;
+      }
+    })();
+    await clock.advance(1_000);
+    await clock.advance(500);
+    expect(done).toBe(2);
+    await clock.advance(50);
+    await clock.advance(50);
+    await all;
   });
 });
 
