@@ -268,7 +268,7 @@ class Replica implements Cluster {
       cancelGraceMs: handler.cancelGraceMs,
       options: handler,
       ttlMs: lease.ttlMs,
-      quiet: () => clockWatch.quiet(),
+      freshlyQuiet: () => clockWatch.freshlyQuiet(),
       checkPushConfig: async ({ url }) => {
         const refusal = await policy.checkAtRegistration(url);
         if (refusal !== null) throw new RequestMalformedError(refusal);

@@ -12,10 +12,11 @@ export type CommitRefusal = 'lease_lost' | 'terminal' | 'gone' | 'conflict';
  * `not_found` no such task of this owner · `context_mismatch` the message names another context · `terminal` the
  * task has ended · `busy` a live turn holds the lease · `parked_busy` a live turn holds the lease and the task
  * already waits for input, so the holder is about to let go · `abandoned` the lease has expired and its turn must
- * be ended first · `duplicate` the message is in the log already.
+ * be ended first · `expired` the lease has expired, its task waits for input, and the opener did not ask to take it
+ * over · `duplicate` the message is in the log already.
  */
 export type OpenRefusal =
   | { readonly refusal: 'not_found' | 'context_mismatch' }
   | { readonly refusal: 'terminal'; readonly state: string }
-  | { readonly refusal: 'busy' | 'parked_busy' | 'abandoned'; readonly epoch: number }
+  | { readonly refusal: 'busy' | 'parked_busy' | 'abandoned' | 'expired'; readonly epoch: number }
   | { readonly refusal: 'duplicate'; readonly epoch: number; readonly seq: number };

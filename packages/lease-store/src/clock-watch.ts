@@ -19,6 +19,7 @@ export type QuietCause =
 export interface ClockWatch {
   /**
    * One reading, compared with the one before; the first only takes the baseline. To be called once per sweeper pass.
+   * Readings never overlap: one asked for while another is under way begins after it, and those who wait share it.
    * Also cuts expiries that a clock stepping back left in the far future: once at the first reading, since whoever saw
    * the step may be gone, and once after each quiet period.
    *
@@ -31,6 +32,12 @@ export interface ClockWatch {
   longestPauseMs(): number;
   /** Whether nothing may be claimed now. Follows the local monotonic clock, asks nobody. */
   quiet(): boolean;
+  /**
+   * Whether nothing may be claimed now, by a reading sent after the call: {@link ClockWatch.quiet} is only as fresh as
+   * the last pass. For claims outside a pass. Also true when the clock cannot be read, and when there was no earlier
+   * reading to compare with. Never rejects.
+   */
+  freshlyQuiet(): Promise<boolean>;
   /** Milliseconds until the quiet period ends; 0 when there is none. */
   quietRemainingMs(): number;
 }

@@ -1,3 +1,4 @@
+import { errorText } from '@a2a-cluster/core';
 import type { ServerClock } from '@a2a-cluster/db';
 import { limited } from './call-limit.js';
 import type { ClockWatch, ClockWatchOptions, QuietCause } from './clock-watch.js';
@@ -32,12 +33,49 @@ class DatabaseClockWatch implements ClockWatch {
   #quietFromMs: number | null = null;
   /** Also at the start: whoever saw the clock step back may be gone, and this replica cannot know. */
   #clampDue = true;
+  /** The observation under way, and the one that comes after it. */
+  #observing: Promise<void> | null = null;
+  #next: Promise<void> | null = null;
 
   constructor(options: ClockWatchOptions) {
     this.#options = options;
   }
 
-  async observe(): Promise<void> {
+  observe(): Promise<void> {
+    if (this.#observing === null && this.#next === null) return this.#start();
+    const before = this.#observing ?? Promise.resolve();
+    const start = (): Promise<void> => {
+      this.#next = null;
+      return this.#start();
+    };
+    return (this.#next ??= before.then(start, start));
+  }
+
+  async freshlyQuiet(): Promise<boolean> {
+    if (this.quiet()) return true;
+    const isFirst = this.#last === null;
+    try {
+      await this.observe();
+    } catch (error) {
+      this.#options.logger.warn(
+        { error: errorText(error) },
+        'the clock could not be read, nothing is claimed',
+      );
+      return true;
+    }
+    return isFirst || this.quiet();
+  }
+
+  #start(): Promise<void> {
+    const run = this.#observeOnce().finally(() => {
+      this.#observing = null;
+    });
+    this.#observing = run;
+    return run;
+  }
+
+  /** Two at once would each compare with the other's stale baseline, so there is one at a time. */
+  async #observeOnce(): Promise<void> {
     const reading = await this.#read();
     const last = this.#last;
     const cause = last && this.#causeOf(last, reading);

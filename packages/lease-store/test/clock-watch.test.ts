@@ -17,14 +17,18 @@ function create(): {
   };
   readonly clamps: number[];
   readonly logged: LogLine[];
+  /** How many readings were sent. */
+  reads(): number;
   pass(afterMs: number): Promise<void>;
 } {
   const clock = createFakeClock();
   const server = { offsetMs: 0, identity: 'one', delayMs: 0, down: false, clampFails: false };
   const clamps: number[] = [];
   const logged: LogLine[] = [];
+  let reads = 0;
   const leases: Pick<LeaseStatements, 'readClock' | 'clampFuture'> = {
     async readClock(): Promise<ServerClock> {
+      reads += 1;
       if (server.down) throw new Error('connection refused');
       if (server.delayMs > 0) await pass(clock, server.delayMs);
       return { nowMs: 1e12 + clock.monotonicMs() + server.offsetMs, identity: server.identity };
@@ -43,7 +47,7 @@ function create(): {
     await clock.advance(server.delayMs);
     await seen;
   };
-  return { clock, watch, server, clamps, logged, pass: observe };
+  return { clock, watch, server, clamps, logged, reads: () => reads, pass: observe };
 }
 
 describe('a clock watch', () => {
@@ -83,6 +87,57 @@ describe('a clock watch', () => {
     w.server.offsetMs += 1_810;
     await w.pass(4_600);
     expect(w.watch.quiet()).toBe(true);
+  });
+
+  test('asks anew for whoever claims outside a pass', async () => {
+    const w = create();
+    await w.pass(0);
+    expect(await w.watch.freshlyQuiet()).toBe(false);
+    w.server.offsetMs += 60_000;
+    expect(w.watch.quiet()).toBe(false);
+    expect(await w.watch.freshlyQuiet()).toBe(true);
+    await w.clock.advance(15_000);
+    expect(await w.watch.freshlyQuiet()).toBe(false);
+  });
+
+  test('lets nothing be claimed outside a pass by a first reading, nor by one that failed', async () => {
+    const w = create();
+    expect(await w.watch.freshlyQuiet()).toBe(true);
+    expect(await w.watch.freshlyQuiet()).toBe(false);
+    w.server.down = true;
+    expect(await w.watch.freshlyQuiet()).toBe(true);
+    w.server.down = false;
+    expect(await w.watch.freshlyQuiet()).toBe(false);
+  });
+
+  test('begins a reading after the one under way, once for all who ask meanwhile', async () => {
+    const w = create();
+    await w.pass(0);
+    w.server.delayMs = 100;
+    const pass = w.watch.observe();
+    // The reading under way was sent before the step.
+    await w.clock.advance(50);
+    const asked = [w.watch.freshlyQuiet(), w.watch.freshlyQuiet()];
+    expect(w.reads()).toBe(2);
+    await w.clock.advance(50);
+    await pass;
+    w.server.offsetMs += 60_000;
+    await w.clock.advance(100);
+    expect(await Promise.all(asked)).toEqual([true, true]);
+    expect(w.reads()).toBe(3);
+  });
+
+  test('reads again after a reading under way that fails', async () => {
+    const w = create();
+    await w.pass(0);
+    w.server.delayMs = 10_000;
+    const hanging = w.watch.observe();
+    const refused = expect(hanging).rejects.toThrow('no answer');
+    const asked = w.watch.freshlyQuiet();
+    w.server.delayMs = 0;
+    await w.clock.advance(3_000);
+    await refused;
+    expect(await asked).toBe(false);
   });
 
   test('is quiet when another server answers', async () => {

@@ -29,6 +29,8 @@ export interface CancelParts {
   readonly logger: Logger;
   readonly holder: string;
   readonly cancelGraceMs: number;
+  /** Whether no lease may be taken for dead now, by a fresh reading of the database's clock. Never rejects. */
+  freshlyQuiet(): Promise<boolean>;
 }
 
 /** Who cancels what. */
@@ -82,7 +84,9 @@ class Canceller {
   /** True when somebody else may have ended the task meanwhile, so it is to be looked at again. */
   private async waitForHolder(look: Look): Promise<boolean> {
     const { lease } = look;
-    if (lease === null || lease.remainingMs <= 0) return false;
+    if (lease === null) return false;
+    // Expired only by a clock that stepped, it may be alive: then its holder is told, and has the grace.
+    if (lease.remainingMs <= 0 && !(await this.parts.freshlyQuiet())) return false;
     const changed = this.watch(lease.epoch);
     try {
       if (this.markedEpoch !== lease.epoch && !(await this.mark(lease.epoch))) return true;

@@ -45,7 +45,7 @@ const NEEDED = [
     'holder',
     'ttlMs',
     'cancelGraceMs',
-    'quiet',
+    'freshlyQuiet',
     'scopeOf',
   ] as const),
 ];

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Message, SendMessageRequest, Task, TaskState } from '@a2a-js/sdk';
 import { A2AError } from '@a2a-js/sdk/errors';
 import type { AgentExecutor, PushNotificationStore, ServerCallContext } from '@a2a-js/sdk/server';
-import { encodeEvent, type Clock, type Logger, type Scope } from '@a2a-cluster/core';
+import { encodeEvent, type Clock, type Logger, type OpenRefusal, type Scope } from '@a2a-cluster/core';
 import type { JournalStatements } from '@a2a-cluster/db';
 import type { EventStream, Tail } from '@a2a-cluster/event-stream';
 import type { Journal, TaskReader } from '@a2a-cluster/task-store';
@@ -31,8 +31,8 @@ export interface OpenTurnParts {
   readonly logger: Logger;
   readonly holder: string;
   readonly ttlMs: number;
-  /** Whether nothing may be taken over now (protocol 2). */
-  quiet(): boolean;
+  /** Whether nothing may be claimed now, by a fresh reading of the database's clock (protocol 2). Never rejects. */
+  freshlyQuiet(): Promise<boolean>;
   /** @throws A2AError when a push config could not be saved; asked before anything is written. */
   checkPushConfig?(config: NonNullable<PushConfig>): Promise<void>;
 }
@@ -171,8 +171,8 @@ type TakenLease =
 async function takeLease(parts: OpenTurnParts, incoming: Incoming): Promise<TakenLease> {
   const { taskId } = incoming.message;
   let key = incoming.message.messageId;
-  const attempt = (): ReturnType<Journal['openTurn']> =>
-    parts.journal.openTurn(openRequest(parts, incoming, key));
+  const attempt = (takeOver = false): ReturnType<Journal['openTurn']> =>
+    parts.journal.openTurn(openRequest(parts, incoming, { messageId: key, takeOver }));
   let opened = await attempt();
   if (!opened.ok && opened.refusal === 'duplicate' && (await reusesId(parts, incoming))) {
     key = contentKey(incoming.message);
@@ -190,6 +190,9 @@ async function takeLease(parts: OpenTurnParts, incoming: Incoming): Promise<Take
     // Also when the time is up: where hints are missing, the release may not have been heard of yet.
     opened = await attempt();
   }
+  // Rare, so only here the clock is asked: it may have stepped since the sweeper looked, and the holder be alive.
+  if (!opened.ok && isClaimable(opened.refusal) && !(await parts.freshlyQuiet()))
+    opened = await attempt(true);
   if (opened.ok) return { kind: 'taken', epoch: opened.epoch, sentAtMs: opened.sentAtMs };
   switch (opened.refusal) {
     case 'duplicate':
@@ -203,8 +206,14 @@ async function takeLease(parts: OpenTurnParts, incoming: Incoming): Promise<Take
     case 'busy':
     case 'parked_busy':
     case 'abandoned':
+    case 'expired':
       throw taskBusy(taskId, parts.options.heartbeatMs);
   }
+}
+
+/** Whether only an expired lease is in the way. */
+function isClaimable(refusal: OpenRefusal['refusal']): boolean {
+  return refusal === 'abandoned' || refusal === 'expired';
 }
 
 /** Whether the id of the message is that of an earlier one which says something else. */
@@ -217,9 +226,10 @@ async function reusesId(parts: OpenTurnParts, { message, scope }: Incoming): Pro
 function openRequest(
   parts: OpenTurnParts,
   incoming: Incoming,
-  messageId: string,
+  how: { readonly messageId: string; readonly takeOver: boolean },
 ): Parameters<Journal['openTurn']>[0] {
   const { message, scope } = incoming;
+  const { messageId, takeOver } = how;
   const payload = encodeEvent({ kind: 'message', data: message });
   const { maxEventBytes } = parts.options;
   if (Buffer.byteLength(payload, 'utf8') > maxEventBytes)
@@ -230,7 +240,7 @@ function openRequest(
     contextId: message.contextId || null,
     holder: parts.holder,
     ttlMs: parts.ttlMs,
-    takeOver: !parts.quiet(),
+    takeOver,
     event: { kind: 'message', payload, writeId: randomUUID(), messageId },
   };
 }

@@ -78,7 +78,7 @@ export interface TestReplicaOptions {
   readonly clock?: Clock;
   readonly logger?: Logger;
   readonly pollIntervalMs?: number;
-  readonly quiet?: () => boolean;
+  readonly quiet?: () => boolean | Promise<boolean>;
   readonly pushConfigs?: PushNotificationStore;
   /** Hears of every commit after the stream. */
   readonly onCommitted?: CommitListener;
@@ -122,7 +122,7 @@ export async function startReplica(options: TestReplicaOptions): Promise<TestRep
     statements: database.journal,
     leases: database.leases,
     cancelGraceMs: resolved.cancelGraceMs,
-    quiet: quiet ?? (() => false),
+    freshlyQuiet: async () => (await quiet?.()) ?? false,
     scopeOf: (context) => scopeOf(context),
   });
   await stream.start();

@@ -19,9 +19,8 @@ export async function openTurn(
 ): Promise<OpenResult> {
   for (let sweeps = 0; ; sweeps++) {
     const opened = await openOnce(context, request);
-    if (opened.ok || opened.refusal !== 'abandoned') return opened;
-    if (!request.takeOver || sweeps === MOST_SWEEPS)
-      return { ok: false, refusal: 'busy', epoch: opened.epoch };
+    if (opened.ok || opened.refusal !== 'abandoned' || !request.takeOver) return opened;
+    if (sweeps === MOST_SWEEPS) return { ok: false, refusal: 'busy', epoch: opened.epoch };
     await sweepOne(request.taskId);
   }
 }

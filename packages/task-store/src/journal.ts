@@ -92,7 +92,10 @@ export type OpenResult =
 export interface Journal {
   create(request: CreateRequest): Promise<CreateResult>;
   commit(request: CommitRequest): Promise<CommitResult>;
-  /** Admits a follow-up. A turn found abandoned is ended first, as the sweeper would; the answer is then `terminal`. */
+  /**
+   * Admits a follow-up. With `takeOver` a turn found abandoned is ended first, as the sweeper would, and the answer is
+   * then `terminal`; without it the answer is `abandoned` or `expired`, and nothing is claimed.
+   */
   openTurn(request: OpenRequest): Promise<OpenResult>;
   cancel(request: CancelWrite): Promise<CancelResult>;
   /** Ends expired turns; see `SweepBatch`. */

@@ -380,11 +380,21 @@ function describeOpenings(scene: () => Scene): void {
       expect(scene().told()).toEqual(['1:task/1', '2:statusUpdate/1']);
     });
 
-    test('ends nothing while it is quiet', async () => {
+    test('ends nothing and takes nothing over unless it is asked to', async () => {
       await scene().create();
       await scene().database.leases.expireNow(scene().taskId);
-      expect(await scene().open('m2', { takeOver: false })).toMatchObject({ refusal: 'busy', epoch: 1 });
+      const open = (): ReturnType<Journal['openTurn']> => scene().open('m2', { takeOver: false });
+      expect(await open()).toMatchObject({ refusal: 'abandoned', epoch: 1 });
       expect(await scene().log()).toEqual(['task/1']);
+      expect((await scene().look())?.lease).toMatchObject({ epoch: 1 });
+    });
+
+    test('tells of an expired lease that could be taken over', async () => {
+      await scene().create();
+      await scene().commit(TaskState.TASK_STATE_INPUT_REQUIRED);
+      await scene().database.leases.expireNow(scene().taskId);
+      expect(await scene().open('m2', { takeOver: false })).toMatchObject({ refusal: 'expired', epoch: 1 });
+      expect(await scene().log()).toEqual(['task/1', 'statusUpdate/1']);
     });
 
     test('takes over the expired lease of a parked task', async () => {

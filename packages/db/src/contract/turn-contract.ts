@@ -155,13 +155,13 @@ function describeExpired(context: ContractContext): void {
     expect(await context.db.journal.commit(writeOf({ ...task, version: 2 }))).toEqual({ ok: false });
   });
 
-  test('is busy in a quiet period, though it could be taken over', async () => {
+  test('is told apart when it could be taken over and nobody asked for that', async () => {
     const task = await context.makeTask({ state: 'TASK_STATE_INPUT_REQUIRED' });
     await context.expire(task);
-    await expectRefusal(context, followUp(task, { takeOver: false }), { refusal: 'busy', epoch: 1 });
+    await expectRefusal(context, followUp(task, { takeOver: false }), { refusal: 'expired', epoch: 1 });
   });
 
-  test('opens a free task in a quiet period', async () => {
+  test('opens a free task without a take-over', async () => {
     const task = await context.makeFreeTask({ state: 'TASK_STATE_INPUT_REQUIRED' });
     const open = followUp(task, { takeOver: false });
     expect(await context.db.journal.openTurn(open)).toEqual({ ok: true, epoch: 2 });

@@ -79,5 +79,5 @@ function leaseRefusal(facts: {
   if (lease['expired'] !== 1)
     return { refusal: isInterruptedName(state) && !pending ? 'parked_busy' : 'busy', epoch };
   if (verdictOn({ state, pending }) === 'fail') return { refusal: 'abandoned', epoch };
-  return takeOver ? null : { refusal: 'busy', epoch };
+  return takeOver ? null : { refusal: 'expired', epoch };
 }

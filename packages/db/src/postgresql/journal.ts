@@ -99,5 +99,5 @@ function classify(row: OpenRefusalRow | undefined, open: OpenTurn): OpenRefusal 
     return { refusal: parked ? 'parked_busy' : 'busy', epoch };
   }
   if (pending || state !== 'TASK_STATE_INPUT_REQUIRED') return { refusal: 'abandoned', epoch };
-  return open.takeOver ? null : { refusal: 'busy', epoch };
+  return open.takeOver ? null : { refusal: 'expired', epoch };
 }

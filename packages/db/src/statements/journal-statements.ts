@@ -57,7 +57,7 @@ export interface OpenTurn {
   readonly ttlMs: number;
   /** The user message: kind `message`, with its `messageId`. */
   readonly event: NewEvent;
-  /** Whether an expired lease of a parked task may be taken over; false during a quiet period. */
+  /** Whether an expired lease of a parked task is taken over; only after a reading of the clock that says it may. */
   readonly takeOver: boolean;
 }
 

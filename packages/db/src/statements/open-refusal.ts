@@ -31,5 +31,5 @@ export function openRefusalOf(facts: OpenFacts, wish: OpenWish): OpenRefusal | n
     return { refusal: parked ? 'parked_busy' : 'busy', epoch };
   }
   if (pending || state !== 'TASK_STATE_INPUT_REQUIRED') return { refusal: 'abandoned', epoch };
-  return wish.takeOver ? null : { refusal: 'busy', epoch };
+  return wish.takeOver ? null : { refusal: 'expired', epoch };
 }
