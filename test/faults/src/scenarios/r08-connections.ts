@@ -11,8 +11,10 @@ import { taskCount } from './support/tasks.js';
 
 const TICK_MS = 100;
 const KILL_EVERY_MS = 50;
-/** Of the answers to a commit, how many are lost. */
+/** Of the answers to a commit, how many are lost; and of the commits, how many come late, beside their retry. */
 const LOST_SHARE = 0.1;
+const planOf = (seed: number): string =>
+  `seed=${seed};journal.commit@after=lose%${LOST_SHARE};journal.commit@before=late%${LOST_SHARE}`;
 
 /**
  * Connections end while the database goes on: first any of them, 20 a second; then such that a commit was done and
@@ -70,11 +72,12 @@ async function loseAnswers(
     script: `tick ${ticks} ${TICK_MS}`,
     holders: replicas,
   });
-  const fault = world.fault('connections', `${LOST_SHARE * 100} % of the answers to commits are lost`);
-  const seed = world.options.seed;
-  await Promise.all(
-    failpoints.map((each, index) => each.set(`seed=${seed + index};journal.commit@after=lose%${LOST_SHARE}`)),
+  const fault = world.fault(
+    'connections',
+    `${LOST_SHARE * 100} % of the answers to commits are lost, and so many are late`,
   );
+  const seed = world.options.seed;
+  await Promise.all(failpoints.map((each, index) => each.set(planOf(seed + index))));
   proxy?.loseAnswers(LOST_SHARE, () => world.random.next(), {
     only: 'not_listen',
     after: WRITES[world.provider],
