@@ -145,20 +145,29 @@ inline dbOpen(s, t) {
 	fi
 }
 
-/* release: only (task, holder, epoch) */
-inline dbRelease(s, t) {
-	if
-#ifdef M_RELEASE
-	:: holder[t] == q[s].who + 1 ->
+#ifdef M_RELEASE_MARKED
+#define KEEPS_MARK false
 #else
-	:: holder[t] == q[s].who + 1 && epoch[t] == q[s].ep ->
+#define KEEPS_MARK (holder[t] == q[s].who + 1 && epoch[t] == q[s].ep && marked[t])
 #endif
-		printf("database: drops the lease of epoch %d, released by replica %d\n", epoch[t], q[s].who);
-		CHECK(P_PENDING, epoch[t] == q[s].ep || heard[t], "VIOLATED pending: an accepted follow-up is lost\n");
-		dropLease(t)
-	:: else
-	fi;
-	q[s].res = STORED
+/* release: only (task, holder, epoch), and no marked one */
+inline dbRelease(s, t) {
+	q[s].res = STORED;
+	if
+	:: KEEPS_MARK -> q[s].res = REFUSED
+	:: else ->
+		if
+#ifdef M_RELEASE
+		:: holder[t] == q[s].who + 1 ->
+#else
+		:: holder[t] == q[s].who + 1 && epoch[t] == q[s].ep ->
+#endif
+			printf("database: drops the lease of epoch %d, released by replica %d\n", epoch[t], q[s].who);
+			CHECK(P_PENDING, epoch[t] == q[s].ep || heard[t], "VIOLATED pending: an accepted follow-up is lost\n");
+			dropLease(t)
+		:: else
+		fi
+	fi
 }
 
 /* cancelTask: no lease, but the version that was looked at */

@@ -60,6 +60,10 @@
 	/* releaseRow */
 	:: d_step { ALIVE && turn[X].ph == RELEASING && q[X].res == STORED -> clearRequest(X); endTurn(X) }
 	:: d_step { ALIVE && turn[X].ph == RELEASING && q[X].op == NOTHING -> send(X, RELEASE) }
+	/* RunningTurn.releaseLease: the lease is marked, so it is held again and the cancel is written under it */
+	:: d_step { ALIVE && turn[X].ph == RELEASING && q[X].res == REFUSED ->
+		printf("replica %d: is told of the cancel by the release\n", r);
+		clearRequest(X); commit(X, CANCELED) }
 	/* renew: whatever expires_at says */
 	:: d_step { ALIVE && (turn[X].ph == HELD || turn[X].ph == COMMITTING) && OURS && expired[t] ->
 		printf("replica %d: renews epoch %d\n", r, epoch[t]);

@@ -7,7 +7,7 @@
 ltl abandoned { [] (ABANDONED -> <> !ABANDONED) }
 /* A cancel mark ends the task while the canceller lives, */
 ltl cancelled { [] ((marked[0] && rep[CANCELLER] != DOWN) -> <> (TERMINAL(st[0]) || rep[CANCELLER] == DOWN)) }
+/* or while its holder lives and keeps the lease (it is not renewed while its release is under way), */
+ltl heldmark { [] (marked[0] -> <> (TERMINAL(st[0]) || ABANDONED || expired[0])) }
 /* and the turn in any case. */
 ltl markended { [] (marked[0] -> <> !marked[0]) }
-/* Does not hold: see "Known gap" in docs/model.md. */
-ltl markterminal { [] (marked[0] -> <> TERMINAL(st[0])) }

@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { withFields, type Timer } from '@a2a-cluster/core';
-import type { Renewed } from '@a2a-cluster/db';
+import type { ReleaseOutcome, Renewed } from '@a2a-cluster/db';
 import { createBeatPace } from './beat-pace.js';
 import type { BeatCounts, Heartbeat, HeartbeatOptions, HeldLease, HoldLease } from './heartbeat.js';
 import { createLeaseCalls, type HeartbeatContext } from './lease-calls.js';
@@ -104,10 +104,15 @@ class LeaseHeartbeat implements Heartbeat {
     };
   }
 
-  async #release(entry: LeaseEntry): Promise<void> {
+  async #release(entry: LeaseEntry): Promise<ReleaseOutcome | null> {
     const deadlineMs = this.#context.clock.monotonicMs() + this.#set.remainingMs(entry);
-    if (!this.#set.end(entry)) return;
-    await this.#track(releaseRow({ context: this.#context, calls: this.#calls, entry, deadlineMs }));
+    if (!this.#set.release(entry)) return null;
+    const outcome = await this.#track(
+      releaseRow({ context: this.#context, calls: this.#calls, entry, deadlineMs }),
+    );
+    if (outcome === 'cancel_requested') this.#set.reopen(entry);
+    else this.#set.end(entry);
+    return outcome;
   }
 
   #schedule(delayMs: number): void {

@@ -1,5 +1,5 @@
 import type { Clock, LeaseKey, Logger, Service } from '@a2a-cluster/core';
-import type { LeaseStatements } from '@a2a-cluster/db';
+import type { LeaseStatements, ReleaseOutcome } from '@a2a-cluster/db';
 import type { ResolvedLeaseOptions } from './options.js';
 
 /**
@@ -38,9 +38,11 @@ export interface HeldLease {
   renewNow(): Promise<'renewed' | 'lost' | 'unknown'>;
   /**
    * Stops renewing and deletes the row of exactly this (task, holder, epoch). Retried until the local deadline, then
-   * left to the sweeper. Never rejects; does nothing for a lease that is lost or ended.
+   * left to the sweeper. `cancel_requested`: the row is marked and was left, and the lease is held and renewed again,
+   * for its holder to cancel under it. Null: nothing is known. Never rejects; does nothing for a lease that is lost or
+   * ended.
    */
-  release(): Promise<void>;
+  release(): Promise<ReleaseOutcome | null>;
   /** Stops renewing because the row is gone already, or is to be left. No loss is reported afterwards. */
   end(): void;
   /**

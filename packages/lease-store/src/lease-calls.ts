@@ -1,5 +1,5 @@
 import type { Clock, LeaseKey, Logger } from '@a2a-cluster/core';
-import type { LeaseStatements, Renewed } from '@a2a-cluster/db';
+import type { LeaseStatements, ReleaseOutcome, Renewed } from '@a2a-cluster/db';
 import { limited } from './call-limit.js';
 import type { SeenRow } from './lease-set.js';
 import type { ResolvedLeaseOptions } from './options.js';
@@ -20,7 +20,7 @@ export interface LeaseCalls {
   beat(keys: readonly LeaseKey[]): Promise<readonly Renewed[]>;
   beatOne(lease: LeaseKey, waitMs: number): Promise<Renewed | null>;
   read(taskIds: readonly string[]): Promise<ReadonlyMap<string, SeenRow>>;
-  release(lease: LeaseKey): Promise<boolean>;
+  release(lease: LeaseKey): Promise<ReleaseOutcome>;
 }
 
 /** Binds the statements to a holder, a TTL and the time limit. */

@@ -13,7 +13,7 @@ export class LeaseEntry {
   /** Single renewals of this lease are under way. */
   recovering = false;
   #sentAtMs: number;
-  #state: 'held' | 'lost' | 'ended' = 'held';
+  #state: 'held' | 'releasing' | 'lost' | 'ended' = 'held';
   #ending = false;
   #endingChanges = 0;
   #cancelTold = false;
@@ -24,7 +24,7 @@ export class LeaseEntry {
     this.#sentAtMs = hold.sentAtMs;
   }
 
-  /** Neither lost nor ended. */
+  /** Neither lost nor ended, nor being released. */
   get open(): boolean {
     return this.#state === 'held';
   }
@@ -39,10 +39,17 @@ export class LeaseEntry {
     this.#sentAtMs = Math.max(this.#sentAtMs, sentAtMs);
   }
 
-  /** False when it was lost or ended before. */
-  close(state: 'lost' | 'ended'): boolean {
-    if (!this.open) return false;
-    this.#state = state;
+  /** False when it was lost or ended before. One that is being released is not lost any more, but may be ended. */
+  close(state: 'releasing' | 'lost' | 'ended'): boolean {
+    const closes = this.open || (this.#state === 'releasing' && state === 'ended');
+    if (closes) this.#state = state;
+    return closes;
+  }
+
+  /** Takes a release back; false when the lease was ended meanwhile. */
+  reopen(): boolean {
+    if (this.#state !== 'releasing') return false;
+    this.#state = 'held';
     return true;
   }
 

@@ -115,6 +115,17 @@ export class LeaseSet {
     return entry.close('ended');
   }
 
+  /** Stops keeping it while its row is being deleted. */
+  release(entry: LeaseEntry): boolean {
+    this.#entries.delete(entry);
+    return entry.close('releasing');
+  }
+
+  /** Keeps it again: the row was not deleted. Its deadline went on counting and may have passed. */
+  reopen(entry: LeaseEntry): void {
+    if (entry.reopen()) this.add(entry);
+  }
+
   /** No timer and no loss after this; what was handed out goes on counting down. */
   close(): void {
     this.#closed = true;

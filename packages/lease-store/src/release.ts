@@ -1,4 +1,5 @@
 import { errorText, sleep } from '@a2a-cluster/core';
+import type { ReleaseOutcome } from '@a2a-cluster/db';
 import type { HeartbeatContext, LeaseCalls } from './lease-calls.js';
 import type { LeaseEntry } from './lease-entry.js';
 
@@ -19,16 +20,20 @@ export interface ReleaseRow {
 
 /**
  * Deletes the row of an ended lease, again and again until an answer or the deadline. After the deadline the row is
- * the sweeper's: a delete then could leave a task behind that nobody ends. Never rejects.
+ * the sweeper's: a delete then could leave a task behind that nobody ends; the answer is null. Never rejects.
  */
-export async function releaseRow({ context, calls, entry, deadlineMs }: ReleaseRow): Promise<void> {
+export async function releaseRow({
+  context,
+  calls,
+  entry,
+  deadlineMs,
+}: ReleaseRow): Promise<ReleaseOutcome | null> {
   const { clock, logger, signal } = context;
   const remainingMs = (): number => deadlineMs - clock.monotonicMs();
   let last = 'the local deadline had passed';
   for (let attempt = 0; remainingMs() > 0 && !signal.aborted; attempt += 1) {
     try {
-      await calls.release(entry.key);
-      return;
+      return await calls.release(entry.key);
     } catch (error) {
       last = errorText(error);
     }
@@ -36,4 +41,5 @@ export async function releaseRow({ context, calls, entry, deadlineMs }: ReleaseR
     await sleep({ clock, delayMs: Math.max(0, pauseMs), signal });
   }
   logger.warn({ ...entry.key, error: last }, 'lease not released, it is left to the sweeper');
+  return null;
 }

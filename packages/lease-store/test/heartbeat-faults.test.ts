@@ -307,6 +307,51 @@ describe('release', () => {
     await h.heartbeat.close();
   });
 
+  test('of a marked lease leaves it held, renewed and watched', async () => {
+    const h = createHarness();
+    await h.heartbeat.start();
+    const lease = await h.acquire('a');
+    await h.db.leases.markCancel(lease.key);
+    expect(await lease.held.release()).toBe('cancel_requested');
+    expect(lease.held.isHeld()).toBe(true);
+    await h.clock.advance(20_000);
+    expect(await h.rowRemainingMs(lease.key)).toBeGreaterThan(0);
+    await h.db.leases.expireNow('a');
+    await h.db.journal.sweep({ limit: 1, sweeper: 'b', statusTimestamp: '', text: 'lost', taskId: 'a' });
+    await h.clock.advance(5_000);
+    expect(lease.lost).toMatchObject([{ cause: 'gone' }]);
+    await h.heartbeat.close();
+  });
+
+  test('of a marked lease that was ended meanwhile keeps nothing', async () => {
+    const h = createHarness();
+    await h.heartbeat.start();
+    const lease = await h.acquire('a');
+    await h.db.leases.markCancel(lease.key);
+    const release = lease.held.release();
+    lease.held.end();
+    expect(await release).toBe('cancel_requested');
+    expect(lease.held.isHeld()).toBe(false);
+    await h.clock.advance(20_000);
+    expect(h.beats).toEqual([]);
+    expect(lease.lost).toEqual([]);
+    await h.heartbeat.close();
+  });
+
+  test('of a marked lease whose answer comes after the deadline is a loss', async () => {
+    const h = createHarness();
+    const lease = await h.acquire('a');
+    await h.db.leases.markCancel(lease.key);
+    await h.clock.advance(13_000);
+    const release = lease.held.release();
+    h.clock.stall(600);
+    await release;
+    expect(lease.held.isHeld()).toBe(false);
+    await h.clock.advance(1);
+    expect(lease.lost).toMatchObject([{ cause: 'deadline' }]);
+    await h.heartbeat.close();
+  });
+
   test('does nothing for a lease that is lost or ended', async () => {
     const h = createHarness();
     const ended = await h.acquire('ended');

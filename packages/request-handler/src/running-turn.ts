@@ -278,7 +278,7 @@ export class RunningTurn {
     return this.document.heard && this.document.state === 'TASK_STATE_INPUT_REQUIRED';
   }
 
-  /** Ends the turn and leaves the task as it is: the lease goes, no event is written. */
+  /** Ends the turn and leaves the task as it is: the lease goes, no event is written but for a cancel not heard of. */
   private letGo(cause: string | null): Promise<void> {
     this.sealed = true;
     if (cause !== null) {
@@ -291,8 +291,11 @@ export class RunningTurn {
   private async releaseLease(): Promise<void> {
     await this.writer.drained();
     if (this.finished) return;
-    await this.lease.release(this.stored.version);
-    this.finish({ type: 'ended' });
+    if ((await this.lease.release(this.stored.version)) === 'over') return this.finish({ type: 'ended' });
+    // The mark came after the last beat. Nobody else may live to act on it, and the agent has no more to say.
+    this.logger.info({}, 'a cancel was requested before the turn was let go');
+    this.writeCanceled();
+    await this.overs.promise;
   }
 
   private hold(opened: Parameters<TurnLease['hold']>[0]): void {

@@ -67,13 +67,20 @@ export class TurnLease {
     this.lease?.ending(active);
   }
 
-  /** Deletes the row and tells those who follow the task. Never rejects. */
-  async release(version: number): Promise<void> {
+  /**
+   * Deletes the row and tells those who follow the task; `cancel_requested`: it is marked, still held and watched.
+   * Never rejects.
+   */
+  async release(version: number): Promise<'over' | 'cancel_requested'> {
     const { lease, opened } = this;
-    if (lease === null || opened === undefined) return;
+    if (lease === null || opened === undefined) return 'over';
     this.dropping = true;
-    await lease.release();
+    if ((await lease.release()) === 'cancel_requested') {
+      this.dropping = false;
+      return 'cancel_requested';
+    }
     this.options.stream.released({ taskId: this.options.taskId, epoch: opened, version });
+    return 'over';
   }
 
   /** Stops keeping it; the row is gone, or is left to whoever finds it expired. */

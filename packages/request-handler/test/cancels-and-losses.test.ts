@@ -121,6 +121,75 @@ describe('a cancel', () => {
     expect(await logOf(database, parked.id)).toHaveLength(3);
   });
 
+  test.each([
+    ['its agent returns', false],
+    ['it lingered', true],
+  ])(
+    'of a turn that is let go as %s, unheard by it and its canceller gone, ends the task',
+    async (_how, lingers) => {
+      const inner = createMemoryDatabase();
+      const leases = new Proxy(inner.leases, {
+        get: (target, name) =>
+          name !== 'release'
+            ? Reflect.get(target, name)
+            : async (key: Parameters<typeof target.release>[0]) => {
+                await target.markCancel(key);
+                return target.release(key);
+              },
+      });
+      const lease = { ttlMs: 60_000, heartbeatMs: 20_000 };
+      const a = await start({
+        ...{ database: { ...inner, leases }, lease, pollIntervalMs: 60_000 },
+        ...(lingers && { handler: { interruptedTurnTimeoutMs: 20 } }),
+        executor: executor(async (context, bus) => {
+          bus.publish(taskEvent(context));
+          bus.publish(statusEvent(context, TASK_STATE_INPUT_REQUIRED));
+          if (lingers) await new Promise(() => {});
+        }),
+      });
+      const { id } = await send(a, request('go'));
+      await until(() => a.handler.runningTurns === 0);
+      expect(await inner.journal.look({ taskId: id })).toMatchObject({
+        state: 'TASK_STATE_CANCELED',
+        lease: null,
+      });
+      expect(await logOf(inner, id)).toEqual(['task/1', 'statusUpdate/1', 'statusUpdate/1']);
+      expect(a.heartbeat.status().heldCount).toBe(0);
+      expect(stateOf(await cancel(a, id))).toBe('CANCELED');
+    },
+  );
+
+  test('of a turn that is let go is not written by a replica that lost it', async () => {
+    const inner = createMemoryDatabase();
+    const swept = gate();
+    const leases = new Proxy(inner.leases, {
+      get: (target, name) =>
+        name !== 'release'
+          ? Reflect.get(target, name)
+          : async (key: Parameters<typeof target.release>[0]) => {
+              await target.markCancel(key);
+              const outcome = await target.release(key);
+              await target.expireNow(key.taskId);
+              const batch = { limit: 1, sweeper: 'b', statusTimestamp: '', text: 'lost', taskId: key.taskId };
+              await inner.journal.sweep(batch);
+              swept.open();
+              return outcome;
+            },
+    });
+    const a = await start({
+      database: { ...inner, leases },
+      executor: executor(async (context, bus) => {
+        bus.publish(taskEvent(context));
+        bus.publish(statusEvent(context, TASK_STATE_INPUT_REQUIRED));
+      }),
+    });
+    const { id } = await send(a, request('go'));
+    await swept.passed;
+    await until(() => a.handler.runningTurns === 0);
+    expect(await logOf(inner, id)).toEqual(['task/1', 'statusUpdate/1']);
+    expect(a.heartbeat.status().heldCount).toBe(0);
+  });
+
   test('that the agent answers itself keeps its words; one that lost the race is told so', async () => {
     const database = createMemoryDatabase();
     const agent = (end: TaskState): ReturnType<typeof executor> =>

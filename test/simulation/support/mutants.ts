@@ -148,7 +148,7 @@ export const MUTANTS: readonly Mutant[] = [
     mutate: overLeases((leases) => ({
       release: async (lease) => {
         const [row] = await leases.readLeases([lease.taskId]);
-        return row ? leases.release(row) : false;
+        return row ? leases.release(row) : 'gone';
       },
     })),
   },

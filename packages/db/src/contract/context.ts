@@ -167,8 +167,17 @@ export class ContractContext {
 
   /** Ends every lease, so that a test of "all leases" starts with none. */
   async dropAllLeases(): Promise<void> {
-    for (const { taskId, holder, epoch } of await this.db.leases.listLeases(10_000)) {
-      await this.db.leases.release({ taskId, holder, epoch });
+    const { leases, journal } = this.db;
+    const batch = {
+      limit: 1,
+      sweeper: 'contract',
+      statusTimestamp: '2026-01-01T00:00:00.000Z',
+      text: 'dropped',
+    };
+    for (const { taskId, holder, epoch } of await leases.listLeases(10_000)) {
+      if ((await leases.release({ taskId, holder, epoch })) !== 'cancel_requested') continue;
+      await leases.expireNow(taskId);
+      await journal.sweep({ ...batch, taskId });
     }
   }
 }

@@ -124,12 +124,38 @@ function describeBeatOne(context: ContractContext): void {
 function describeRelease(context: ContractContext): void {
   test('deletes exactly (task, holder, epoch), once', async () => {
     const { taskId, holder } = await context.makeTask();
-    expect(await context.db.leases.release({ taskId, holder: 'replica-b', epoch: 1 })).toBe(false);
-    expect(await context.db.leases.release({ taskId, holder, epoch: 2 })).toBe(false);
+    expect(await context.db.leases.release({ taskId, holder: 'replica-b', epoch: 1 })).toBe('gone');
+    expect(await context.db.leases.release({ taskId, holder, epoch: 2 })).toBe('gone');
     expect(await context.db.leases.readLeases([taskId])).toEqual([{ taskId, holder, epoch: 1 }]);
-    expect(await context.db.leases.release({ taskId, holder, epoch: 1 })).toBe(true);
-    expect(await context.db.leases.release({ taskId, holder, epoch: 1 })).toBe(false);
+    expect(await context.db.leases.release({ taskId, holder, epoch: 1 })).toBe('released');
+    expect(await context.db.leases.release({ taskId, holder, epoch: 1 })).toBe('gone');
     expect(await context.db.leases.readLeases([taskId])).toEqual([]);
+  });
+
+  test('leaves a lease that is marked for a cancel, and says so', async () => {
+    const task = await context.makeTask({ state: 'TASK_STATE_INPUT_REQUIRED' });
+    const { taskId, holder } = task;
+    await context.db.leases.markCancel(task);
+    expect(await context.db.leases.release(task)).toBe('cancel_requested');
+    expect(await context.db.leases.release(task)).toBe('cancel_requested');
+    expect(await context.db.leases.release({ taskId, holder: 'replica-b', epoch: 1 })).toBe('gone');
+    expect(await context.db.leases.release({ taskId, holder, epoch: 2 })).toBe('gone');
+    const { lease } = await context.read(task);
+    expect(lease).toMatchObject({ holder, epoch: 1 });
+    expect(lease?.cancelAgeMs).toBeGreaterThanOrEqual(0);
+  });
+
+  test('and a mark at the same time: one of the two comes first, and the other knows', async () => {
+    for (let round = 0; round < 10; round += 1) {
+      const task = await context.makeTask({ state: 'TASK_STATE_INPUT_REQUIRED' });
+      const [released, , marked] = await Promise.all([
+        context.db.leases.release(task),
+        context.second.leases.beat({ holder: task.holder, ttlMs: 60_000, leases: [task] }),
+        context.second.leases.markCancel(task),
+      ]);
+      expect(released).toBe(marked === null ? 'released' : 'cancel_requested');
+      expect(await context.db.leases.readLeases([task.taskId])).toHaveLength(marked === null ? 0 : 1);
+    }
   });
 
   test('leaves the task as it was', async () => {
@@ -168,9 +194,9 @@ function describeMark(context: ContractContext): void {
   });
 
   test('does not outlive its turn', async () => {
-    const task = await context.makeTask();
+    const task = await context.makeTask({ state: 'TASK_STATE_INPUT_REQUIRED' });
     await context.db.leases.markCancel(task);
-    await context.db.leases.release(task);
+    await context.db.leases.expireNow(task.taskId);
     expect(await context.db.journal.openTurn(followUp(task))).toEqual({ ok: true, epoch: 2 });
     expect((await context.read(task)).lease?.cancelAgeMs).toBeNull();
   });

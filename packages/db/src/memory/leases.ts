@@ -16,7 +16,10 @@ export function createMemoryLeases(tables: MemoryTables): LeaseStatements {
         .map(({ taskId, holder, epoch }) => ({ taskId, holder, epoch })),
     release: async (lease) => {
       const row = rowOf(tables, lease);
-      return row?.holder === lease.holder && tables.leases.delete(lease.taskId);
+      if (row?.holder !== lease.holder) return 'gone';
+      if (row.cancelRequestedAtMs !== null) return 'cancel_requested';
+      tables.leases.delete(lease.taskId);
+      return 'released';
     },
     markCancel: async (lease) => {
       const row = rowOf(tables, lease);

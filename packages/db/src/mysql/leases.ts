@@ -1,5 +1,5 @@
 import type { LeaseListing } from '@a2a-cluster/core';
-import type { LeaseStatements, ServerClock } from '../statements/lease-statements.js';
+import type { LeaseStatements, ReleaseOutcome, ServerClock } from '../statements/lease-statements.js';
 import { beat, beatOne, setExpiry } from './beat.js';
 import type { Pool } from './pool.js';
 import { read, write } from './reads.js';
@@ -40,10 +40,7 @@ export function createLeases({ beats, others }: LeaseOptions): LeaseStatements {
         epoch: numberAt(row, 'epoch'),
       }));
     },
-    async release({ taskId, holder, epoch }) {
-      const sql = 'DELETE FROM task_leases WHERE task_id = ? AND holder = ? AND epoch = ?';
-      return (await write(others, statement(sql, taskId, holder, epoch))) > 0;
-    },
+    release: (lease) => release(others, lease),
     async markCancel({ taskId, epoch }) {
       const mark = `UPDATE task_leases SET cancel_requested_at = COALESCE(cancel_requested_at, SYSDATE(3))
         WHERE task_id = ? AND epoch = ?`;
@@ -69,6 +66,21 @@ export function createLeases({ beats, others }: LeaseOptions): LeaseStatements {
     readClock: () => readClock(beats),
     listLeases: (limit) => listLeases(others, limit),
   };
+}
+
+/**
+ * One trip unless nothing was deleted. What is there after that is a marked row: a mark is never taken back, and no
+ * row comes again.
+ */
+async function release(
+  pool: Pool,
+  { taskId, holder, epoch }: Parameters<LeaseStatements['release']>[0],
+): Promise<ReleaseOutcome> {
+  const ofTurn = 'FROM task_leases WHERE task_id = ? AND holder = ? AND epoch = ?';
+  const unmarked = statement(`DELETE ${ofTurn} AND cancel_requested_at IS NULL`, taskId, holder, epoch);
+  if ((await write(pool, unmarked)) > 0) return 'released';
+  const rows = await read(pool, statement(`SELECT task_id ${ofTurn}`, taskId, holder, epoch));
+  return rows.length > 0 ? 'cancel_requested' : 'gone';
 }
 
 /** A lease that is locked just now is left: it is being renewed, or the next call finds it. */

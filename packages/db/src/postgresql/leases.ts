@@ -40,7 +40,9 @@ export function createPostgresLeases(beats: Connections): LeaseStatements {
       return rows.map(({ task_id, holder, epoch }) => ({ taskId: task_id, holder, epoch }));
     },
     async release({ taskId, holder, epoch }) {
-      return (await beats.run(sql.release, [taskId, holder, epoch])).length > 0;
+      const [row] = await beats.run<{ marked: boolean }>(sql.release, [taskId, holder, epoch]);
+      if (row === undefined) return 'gone';
+      return row.marked ? 'cancel_requested' : 'released';
     },
     async markCancel({ taskId, epoch }) {
       const [row] = await beats.run<{ cancel_age_ms: number }>(sql.markCancel, [taskId, epoch]);

@@ -14,7 +14,9 @@ UPDATE task_leases AS x SET expires_at = ${NOW} + CAST(? AS INTEGER)
 RETURNING task_id, epoch, max(0, ${NOW} - cancel_requested_at) AS cancel_age_ms`;
 const HOLDERS = `
 SELECT x.task_id, x.holder, x.epoch FROM json_each(?) w CROSS JOIN task_leases x ON x.task_id = w.value`;
-const RELEASE = 'DELETE FROM task_leases WHERE task_id = ? AND holder = ? AND epoch = ?';
+const OF_TURN = 'FROM task_leases WHERE task_id = ? AND holder = ? AND epoch = ?';
+const RELEASE = `DELETE ${OF_TURN} AND cancel_requested_at IS NULL`;
+const KEPT = `SELECT 1 ${OF_TURN}`;
 const MARK = `
 UPDATE task_leases SET cancel_requested_at = coalesce(cancel_requested_at, ${NOW}) WHERE task_id = ? AND epoch = ?
 RETURNING max(0, ${NOW} - cancel_requested_at) AS cancel_age_ms`;
@@ -42,7 +44,10 @@ export function createSqliteLeases(lane: SqliteLane): LeaseStatements {
     readLeases: (taskIds) =>
       read('readLeases', (session) => session.all(HOLDERS, idList(taskIds)).map(toHolder)),
     release: ({ taskId, holder, epoch }) =>
-      write('release', (session) => session.run(RELEASE, taskId, holder, epoch) > 0),
+      write('release', (session) => {
+        if (session.run(RELEASE, taskId, holder, epoch) > 0) return 'released';
+        return session.get(KEPT, taskId, holder, epoch) ? 'cancel_requested' : 'gone';
+      }),
     markCancel: ({ taskId, epoch }) =>
       write('markCancel', (session) => {
         const row = session.get(MARK, taskId, epoch);

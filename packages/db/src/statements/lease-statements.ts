@@ -14,6 +14,12 @@ export interface Renewed extends LeaseKey {
   readonly cancelAgeMs: number | null;
 }
 
+/**
+ * What a release did. `released` the row is deleted · `gone` it was no longer there · `cancel_requested` it is marked
+ * and still there: deleted, it would take the mark with it.
+ */
+export type ReleaseOutcome = 'released' | 'gone' | 'cancel_requested';
+
 /** What one reading of the database's clock says (protocol 2). */
 export interface ServerClock {
   /** The server's time in milliseconds since 1970, after any lock or queueing. */
@@ -43,8 +49,8 @@ export interface LeaseStatements {
   readLeases(
     taskIds: readonly string[],
   ): Promise<readonly { readonly taskId: string; readonly holder: string; readonly epoch: number }[]>;
-  /** Deletes exactly (task, holder, epoch); false when that row is no longer there. */
-  release(lease: LeaseKey & { readonly holder: string }): Promise<boolean>;
+  /** Deletes exactly (task, holder, epoch), unless it carries a cancel mark: then it stays, and the holder cancels. */
+  release(lease: LeaseKey & { readonly holder: string }): Promise<ReleaseOutcome>;
   /** Marks a cancel on exactly (task, epoch), keeping an earlier mark's time; gives its age, or null when no such row. */
   markCancel(lease: LeaseKey): Promise<{ readonly cancelAgeMs: number } | null>;
   /** Lets a lease expire now: an operator's release. False when there is none. */

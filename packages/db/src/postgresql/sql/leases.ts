@@ -48,11 +48,19 @@ export const readLeases: Statement = {
   text: `SELECT task_id, holder, epoch FROM task_leases WHERE task_id = ANY ($1::text[])`,
 };
 
-/** Deletes exactly (task, holder, epoch). */
+/**
+ * Deletes exactly (task, holder, epoch) unless it carries a cancel mark; no row = there was none. The row is locked
+ * first, so the mark is judged by its newest version: a mark that lands between snapshot and delete is seen.
+ */
 export const release: Statement = {
   name: 'release',
   writes: true,
-  text: `DELETE FROM task_leases WHERE task_id = $1 AND holder = $2 AND epoch = $3::int RETURNING task_id`,
+  text: `
+WITH k AS MATERIALIZED (
+  SELECT task_id, cancel_requested_at IS NOT NULL AS marked FROM task_leases
+   WHERE task_id = $1 AND holder = $2 AND epoch = $3::int FOR UPDATE),
+d AS (DELETE FROM task_leases x USING k WHERE x.task_id = k.task_id AND NOT k.marked)
+SELECT marked FROM k`,
 };
 
 /** Marks a cancel on exactly (task, epoch). The first mark's time stays: the grace counts from it. */
