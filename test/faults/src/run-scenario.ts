@@ -70,9 +70,9 @@ async function runAlone(options: RunOptions): Promise<RunResult> {
   };
   underWay = end;
   try {
-    await scenario
-      .run(world)
-      .catch((error: unknown) => world.expect(false, `it could not be run: ${reasonOf(error)}`));
+    await inTime(scenario.run(world), limitMs(options)).catch((error: unknown) =>
+      world.expect(false, `it could not be run: ${reasonOf(error)}`),
+    );
     const history = await world.history().catch((error: unknown) => {
       world.expect(false, `its tables could not be read: ${reasonOf(error)}`);
       return null;
@@ -81,6 +81,27 @@ async function runAlone(options: RunOptions): Promise<RunResult> {
   } finally {
     underWay = null;
     await end();
+  }
+}
+
+/** How long a scenario may take before it counts as stuck, beside the minutes of those that last. */
+const STUCK_MS = { quick: 3 * 60_000, full: 15 * 60_000 };
+
+function limitMs({ scenario, size, minutes }: RunOptions): number {
+  return STUCK_MS[size] + (scenario.onlyByName ? minutes * 60_000 : 0);
+}
+
+/** Rejects when the work is not done by then; it is ended by the end of the world it runs in. */
+async function inTime(work: Promise<void>, withinMs: number): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`it is stuck: not done after ${withinMs} ms`)), withinMs);
+  });
+  try {
+    await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+    work.catch(() => {});
   }
 }
 

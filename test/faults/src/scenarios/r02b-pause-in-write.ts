@@ -1,17 +1,14 @@
 import type { Scenario } from '../scenario.js';
 import type { LoadTask } from '../world/load.js';
-import { nowMs, pause } from '../world/now.js';
+import { pause } from '../world/now.js';
 import { stateOf } from '../world/stream.js';
 import type { World } from '../world/world.js';
 import { leaseExpires, leaseGoes, leaseOf } from './support/leases.js';
 import { lockRow } from './support/row-lock.js';
 import { startArmed, type Armed } from './support/victims.js';
 
-/**
- * When the turns that parked go on: late enough to be stopped first, and some of them due before the next heartbeat,
- * which would notice the loss.
- */
-const RELAPSES_MS = [150, 250, 400, 600];
+/** How long after it has parked a turn goes on: long enough to set a failpoint. */
+const RELAPSE_MS = 1_000;
 /** How long before the lease expires the task's row is locked: the limits of the statement end after the expiry. */
 const BEFORE_EXPIRY_MS = 1_650;
 
@@ -35,7 +32,7 @@ export const pauseInWrite: Scenario = {
     await Promise.all([
       run(landing, 'tick 2000 50', landsBefore),
       run(late, 'tick 2000 50', comesLate),
-      speakAgain(world, { victim: parked, watcher }),
+      speaksAgain(world, { victim: parked, watcher }),
       world.provider === 'mysql' ? run(open, 'tick 2000 50', stopsBeforeCommit) : undefined,
     ]);
     await world.settled({ withinMs: world.settings.ttlMs + 1_000 });
@@ -128,36 +125,30 @@ async function expectNothingAfter(
 }
 
 /**
- * Turns that parked their task are stopped until their lease is dropped, and go on talking when they wake. Neither the
- * version nor a terminal state stands in the way of such a write, only the fence.
+ * A turn that parked its task stands still just before it sends what it says next, until its lease is dropped. Neither
+ * the version nor a terminal state stands in the way of that write, only the fence.
  */
-async function speakAgain(
+async function speaksAgain(
   world: World,
-  { victim: { replica }, watcher }: { readonly victim: Armed; readonly watcher: Armed },
+  { victim: { replica, points }, watcher }: { readonly victim: Armed; readonly watcher: Armed },
 ): Promise<void> {
-  const load = await world.load({
-    tasks: RELAPSES_MS.length,
-    script: (index) => `relapse ${RELAPSES_MS[index]}`,
-    holders: [replica],
+  const [task] = await world.load({
+    ...{ tasks: 1, script: `relapse ${RELAPSE_MS}`, holders: [replica] },
     watchers: [watcher.replica],
   });
-  await Promise.all(
-    load.map(({ subscriber }) => subscriber.find((event) => stateOf(event) === 'TASK_STATE_INPUT_REQUIRED')),
-  );
-  const stoppedAtMs = nowMs();
-  replica.stop();
-  const before = new Map<string, number>();
-  for (const { taskId } of load) {
-    await leaseGoes(world, taskId);
-    before.set(taskId, await rowsOf(world, taskId));
-  }
-  await pause(world.settings.ttlMs + Math.max(...RELAPSES_MS) - (nowMs() - stoppedAtMs));
+  if (task === undefined) return world.expect(false, 'a turn did not begin');
+  const { taskId, subscriber } = task;
+  await subscriber.find((event) => stateOf(event) === 'TASK_STATE_INPUT_REQUIRED');
+  await points.set(`journal.commit@before=stop#1?${taskId}`);
+  await points.passed('journal.commit@before');
+  const stopped = replica.fault('stop', 'at journal.commit, before it is sent');
+  await leaseGoes(world, taskId);
+  const before = await rowsOf(world, taskId);
   replica.cont();
-  for (const { taskId } of load) {
-    await replica.log(({ msg, taskId: of }) => msg === 'agent turn returned' && of === taskId);
-    const more = (await rowsOf(world, taskId)) - (before.get(taskId) ?? 0);
-    world.expect(more === 0, `${more} events of a turn whose lease was dropped landed`, taskId);
-  }
+  stopped.end();
+  await replica.log(({ msg, taskId: of }) => msg === 'agent turn returned' && of === taskId);
+  const more = (await rowsOf(world, taskId)) - before;
+  world.expect(more === 0, `${more} events of a turn whose lease was dropped landed`, taskId);
 }
 
 /** MySQL: it stops with its locks held and nothing written yet; the server ends the idle transaction. */
