@@ -59,7 +59,7 @@ class Scene {
     const lost = new Promise<LostCause>((resolve) => (onLost = resolve));
     const lease = { taskId, epoch: 1 };
     const held = this.heartbeat.hold({ lease, sentAtMs, onLost, onCancelRequested: () => {} });
-    return { isHeld: held.isHeld, release: held.release, lost };
+    return { isHeld: held.isHeld, release: async () => void (await held.release()), lost };
   }
 
   async remainingMs(taskId: string): Promise<number | null> {
