@@ -25,7 +25,6 @@ import type {
   TaskRow,
   WireEvent,
 } from '../../src/history/history.js';
-import { settingsOf } from '../../src/world/settings.js';
 
 type Open<T> = { -readonly [Key in keyof T]: T[Key] };
 
@@ -37,9 +36,15 @@ export function state(name: string): TaskState {
   return TaskState[`TASK_STATE_${name}` as keyof typeof TaskState];
 }
 
+/** The tests name moments that follow from these, so they are their own. */
+const SETTINGS: Settings = {
+  ...{ ttlMs: 3_000, heartbeatMs: 500, marginMs: 1_000, renewalTimeoutMs: 600 },
+  ...{ sweepIntervalMs: 1_000, cancelGraceMs: 1_000, drainTimeoutMs: 5_000, survivableMs: 900 },
+};
+
 /** A small history, made by hand; everything in it may be changed before it is built. Moments count from the beginning. */
 export class HistoryBuilder {
-  readonly settings: Settings = settingsOf('quick');
+  readonly settings: Settings = SETTINGS;
   steady = true;
   endedAt = 60_000;
   readonly replicas: Open<ReplicaRecord>[] = [];
