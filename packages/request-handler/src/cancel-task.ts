@@ -13,7 +13,8 @@ import {
 import type { JournalStatements, LeaseStatements, Look } from '@a2a-cluster/db';
 import type { EventStream } from '@a2a-cluster/event-stream';
 import type { Journal, TaskReader } from '@a2a-cluster/task-store';
-import { outcomeUnknown, taskNotCancelable, taskNotFound } from './refusals.js';
+import { cancelGraceLeftMs } from './cancel-grace.js';
+import { outcomeUnknown, replicaClosed, taskNotCancelable, taskNotFound } from './refusals.js';
 import type { RunningTurns } from './running-turns.js';
 import { canceledEvent } from './turn-endings.js';
 
@@ -49,15 +50,20 @@ const FIRST_PAUSE_MS = 25;
  * Cancels a task on whichever replica it runs (protocol 8). A live turn is told and has the grace to end the task
  * itself; then, or where nothing runs, CANCELED is written here. Gives the cancelled task.
  *
- * @throws A2AError: not found, or ended some other way first.
+ * @throws A2AError: not found, ended some other way first, or this replica closed meanwhile.
  */
 export async function cancelTask(parts: CancelParts, request: CancelRequest): Promise<Task> {
   const canceller = new Canceller(parts, request);
-  const state = await canceller.run();
-  if (state !== CANCELED) throw taskNotCancelable(request.taskId);
-  const stored = await parts.reader.read(request);
-  if (stored === null) throw outcomeUnknown(request.taskId);
-  return stored.task;
+  const unfollow = parts.turns.follow();
+  try {
+    const state = await canceller.run();
+    if (state !== CANCELED) throw taskNotCancelable(request.taskId);
+    const stored = await parts.reader.read(request);
+    if (stored === null) throw outcomeUnknown(request.taskId);
+    return stored.task;
+  } finally {
+    unfollow();
+  }
 }
 
 class Canceller {
@@ -73,6 +79,7 @@ class Canceller {
   /** The state the task has ended in. */
   async run(): Promise<string> {
     for (;;) {
+      if (this.parts.turns.closed.aborted) throw replicaClosed();
       const look = await this.patiently(() => this.parts.statements.look(this.request));
       if (look === null) throw taskNotFound(this.request.taskId);
       if (isTerminalName(look.state)) return look.state;
@@ -108,9 +115,10 @@ class Canceller {
     const marked = await this.patiently(() => leases.markCancel({ taskId, epoch }));
     if (marked === null) return false;
     this.markedEpoch = epoch;
-    this.deadlineMs ??= clock.monotonicMs() + Math.max(0, cancelGraceMs - marked.cancelAgeMs);
+    const { cancelAgeMs } = marked;
+    this.deadlineMs ??= clock.monotonicMs() + cancelGraceLeftMs({ graceMs: cancelGraceMs, cancelAgeMs });
     const local = turns.find(taskId);
-    if (local?.epoch === epoch) local.requestCancel(marked.cancelAgeMs);
+    if (local?.epoch === epoch) local.requestCancel(cancelAgeMs);
     else stream.hint(taskId);
     return true;
   }
@@ -122,14 +130,16 @@ class Canceller {
         return await ask();
       } catch (error) {
         if (!isClusterError(error) || tries === MOST_TRIES) throw error;
-        await sleep({ clock: this.parts.clock, delayMs: FIRST_PAUSE_MS * 2 ** tries });
+        const { clock, turns } = this.parts;
+        await sleep({ clock, delayMs: FIRST_PAUSE_MS * 2 ** tries, signal: turns.closed });
       }
     }
   }
 
-  /** Watches for the end of that turn. */
+  /** Watches for the end of that turn; the close of this replica ends the wait as well. */
   private watch(epoch: number): { wait(limitMs: number): Promise<boolean>; stop(): void } {
-    const { stream, clock } = this.parts;
+    const { stream, clock, turns } = this.parts;
+    const { closed } = turns;
     let over = false;
     let wake: (() => void) | null = null;
     const stop = stream.watchHead({
@@ -143,12 +153,16 @@ class Canceller {
     });
     const wait = (limitMs: number): Promise<boolean> =>
       new Promise((resolve) => {
-        if (over) return resolve(true);
-        const timer = clock.setTimer(Math.max(0, limitMs), () => resolve(false));
-        wake = () => {
+        if (over || closed.aborted) return resolve(true);
+        const settle = (changed: boolean): void => {
           timer.cancel();
-          resolve(true);
+          closed.removeEventListener('abort', wakeUp);
+          resolve(changed);
         };
+        const wakeUp = (): void => settle(true);
+        const timer = clock.setTimer(Math.max(0, limitMs), () => settle(false));
+        closed.addEventListener('abort', wakeUp, { once: true });
+        wake = wakeUp;
       });
     return { wait, stop };
   }

@@ -11,6 +11,7 @@ import { currentConnection } from './request-signal.js';
 import type { CloseTurns } from './running-turns.js';
 import { sendMessage, streamMessage } from './send-message.js';
 import { subscribe } from './subscribe.js';
+import { untilClosed } from './until-closed.js';
 
 /** What a {@link ClusterRequestHandler} is composed of. */
 export interface ClusterRequestHandlerParts extends OpenTurnParts, CancelParts {
@@ -189,7 +190,7 @@ class Handler implements ClusterRequestHandler {
 
   private async guard<T>(answer: () => Promise<T>): Promise<T> {
     try {
-      return await answer();
+      return await untilClosed(this.parts.turns.closed, answer);
     } catch (error) {
       throw toClientError(error, this.parts.logger);
     }

@@ -10,7 +10,7 @@ import { filterExtensions, type AdmissionRules } from './admission.js';
 import { contentKey, isOtherMessage } from './message-key.js';
 import type { ResolvedHandlerOptions } from './options.js';
 import { readOpened } from './read-opened.js';
-import { contextMismatch, malformed, taskBusy, taskEnded, taskNotFound } from './refusals.js';
+import { contextMismatch, malformed, replicaClosed, taskBusy, taskEnded, taskNotFound } from './refusals.js';
 import type { RunningTurn } from './running-turn.js';
 import type { RunningTurns, TurnPlace } from './running-turns.js';
 import { createRequestContext } from './turn-context.js';
@@ -186,7 +186,9 @@ async function takeLease(parts: OpenTurnParts, incoming: Incoming): Promise<Take
       taskId,
       epoch: opened.epoch,
       limitMs: options.heartbeatMs,
+      signal: parts.turns.closed,
     });
+    if (parts.turns.closed.aborted) throw replicaClosed();
     // Also when the time is up: where hints are missing, the release may not have been heard of yet.
     opened = await attempt();
   }

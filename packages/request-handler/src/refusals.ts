@@ -91,7 +91,8 @@ export function toClientError(error: unknown, logger: Logger): A2AError {
   });
 }
 
-function replicaClosed(): A2AError {
+/** The replica has closed; what was asked of it may be asked again elsewhere. */
+export function replicaClosed(): A2AError {
   return new A2AError({
     message: 'This replica is closed. Send again; another replica will answer.',
     metadata: { reason: 'REPLICA_DRAINING' },

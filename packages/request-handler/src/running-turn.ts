@@ -15,6 +15,7 @@ import { Deferred } from './deferred.js';
 import type { PreparedEvent } from './prepared-event.js';
 import { TurnBus } from './turn-bus.js';
 import type { TurnHandle } from './turn-context.js';
+import { cancelGraceLeftMs } from './cancel-grace.js';
 import { createTurnHandle } from './turn-handle.js';
 import { TurnDocument } from './turn-document.js';
 import { TurnLease } from './turn-lease.js';
@@ -143,7 +144,8 @@ export class RunningTurn {
     const graceOver = new Deferred<void>();
     this.cancelling = { agentTold: this.tellAgent(this.bus), graceOver };
     this.stopExecutor('the task was cancelled');
-    this.timers.after(this.parts.options.cancelGraceMs - ageMs, () => {
+    const { cancelGraceMs: graceMs } = this.parts.options;
+    this.timers.after(cancelGraceLeftMs({ graceMs, cancelAgeMs: ageMs }), () => {
       this.writeCanceled();
       graceOver.resolve();
     });

@@ -34,8 +34,10 @@ export class RunningTurns {
   private places = 0;
   private opening = 0;
   private draining = false;
-  private closed = false;
-  /** Requests that follow a turn of this replica to its end. */
+  /** No turn begins any more, also none whose opening was on its way. */
+  private ended = false;
+  private readonly closing = new AbortController();
+  /** Requests that wait for the end of a turn. */
   private followers = 0;
   private readonly idleWaiters: (() => void)[] = [];
 
@@ -47,6 +49,11 @@ export class RunningTurns {
   /** Turns that may still write. */
   get count(): number {
     return this.turns.size;
+  }
+
+  /** Aborts when the replica has closed: whatever still waits then is to stop waiting. */
+  get closed(): AbortSignal {
+    return this.closing.signal;
   }
 
   /** Whether new turns are refused. */
@@ -77,7 +84,7 @@ export class RunningTurns {
     return {
       begin: (spec) => {
         // The opening took longer than the drain: what it wrote is for another replica's sweeper to end.
-        if (this.closed) throw replicaDraining(options.heartbeatMs);
+        if (this.ended) throw replicaDraining(options.heartbeatMs);
         opened();
         const turn: RunningTurn = new RunningTurn(this.parts, {
           ...spec,
@@ -113,7 +120,7 @@ export class RunningTurns {
       });
   }
 
-  /** Notes that a request follows a turn; call what it gives when its client has had the end. */
+  /** Notes that a request waits for the end of a turn, here or elsewhere; call what it gives when its client has had the end. */
   follow(): () => void {
     this.followers++;
     let following = true;
@@ -134,7 +141,7 @@ export class RunningTurns {
   async close(close: CloseTurns): Promise<void> {
     this.drain();
     await this.waitUntilIdle(close.drainTimeoutMs);
-    this.closed = true;
+    this.ended = true;
     const endings = [...this.turns].map((turn) => turn.shutdown({ fail: close.fail }));
     const ended = Promise.allSettled(endings);
     await within({
@@ -143,6 +150,7 @@ export class RunningTurns {
       work: close.fail || endings.length === 0 ? ended.then(() => this.unfollowed()) : ended,
     });
     for (const turn of [...this.turns]) turn.lose('the replica closed before its end could be written');
+    this.closing.abort();
   }
 
   private unfollowed(): Promise<void> {

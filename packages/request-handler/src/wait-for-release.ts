@@ -9,6 +9,8 @@ export interface WaitForRelease {
   /** The turn that is about to let go. */
   readonly epoch: number;
   readonly limitMs: number;
+  /** Ends the wait early. */
+  readonly signal: AbortSignal;
 }
 
 /**
@@ -16,14 +18,16 @@ export interface WaitForRelease {
  * up. A release between the refusal and this call is seen by the first look, which comes soon.
  */
 export function waitForRelease(wait: WaitForRelease): Promise<void> {
-  const { stream, clock, taskId, epoch, limitMs } = wait;
+  const { stream, clock, taskId, epoch, limitMs, signal } = wait;
   return new Promise((resolve) => {
     const settle = (): void => {
       timer.cancel();
       unwatch();
+      signal.removeEventListener('abort', settle);
       resolve();
     };
     const timer = clock.setTimer(limitMs, settle);
+    signal.addEventListener('abort', settle, { once: true });
     const unwatch = stream.watchHead({
       taskId,
       soon: true,

@@ -26,7 +26,8 @@ const start = replicasOfTest();
 const lease = { ttlMs: 60_000, heartbeatMs: 20_000, cancelGraceMs: 5_000 };
 
 /** Two replicas on a database whose clock can step; both sweepers have looked at it before. */
-async function scene(state: TaskState) {
+async function scene(state: TaskState, options: { deaf?: boolean; cancelGraceMs?: number } = {}) {
+  const { deaf = false, cancelGraceMs = lease.cancelGraceMs } = options;
   const system = createSystemClock();
   const server = { offsetMs: 0, readable: true };
   const database = createMemoryDatabase({
@@ -39,7 +40,7 @@ async function scene(state: TaskState) {
     const stopped = new Promise<'stopped'>((resolve) =>
       turnOf(context).signal.addEventListener('abort', () => resolve('stopped')),
     );
-    const why = await Promise.race([go.passed, stopped]);
+    const why = await (deaf ? go.passed : Promise.race([go.passed, stopped]));
     bus.publish(statusEvent(context, TASK_STATE_WORKING, 'last words'));
     bus.publish(statusEvent(context, why === 'stopped' ? TASK_STATE_CANCELED : TASK_STATE_COMPLETED));
   });
@@ -53,7 +54,12 @@ async function scene(state: TaskState) {
       ...{ clock: system, logger: createSilentLogger() },
     });
     await watch.observe();
-    return start({ database, lease, executor: agent, quiet: () => watch.freshlyQuiet() });
+    return start({
+      database,
+      lease: { ...lease, cancelGraceMs },
+      executor: agent,
+      quiet: () => watch.freshlyQuiet(),
+    });
   };
   const [a, b] = [await replica(), await replica()];
   const { id } = await send(a, request('go', { immediately: true }));
@@ -88,6 +94,20 @@ describe("after a step of the database's clock that no sweeper has seen", () => 
     expect(stateOf(await cancel(b, id))).toBe('CANCELED');
     // The agent's own, not the canceller's.
     expect(await logOf(database, id)).toEqual(['task/1', ...new Array<string>(3).fill('statusUpdate/1')]);
+  });
+
+  test.each(['holder', 'canceller'])('a step back does not prolong the grace at the %s', async (at) => {
+    const { a, b, database, id, server } = await scene(TASK_STATE_WORKING, {
+      deaf: true,
+      cancelGraceMs: 100,
+    });
+    await database.leases.markCancel({ taskId: id, epoch: 1 });
+    server.offsetMs = -3_600_000;
+    // Either writes by itself when the grace is over; the other one hears of nothing.
+    if (at === 'canceller') await a.stream.close();
+    const answer = cancel(at === 'canceller' ? b : a, id);
+    expect(stateOf(await answer)).toBe('CANCELED');
+    expect(await logOf(database, id)).toEqual(['task/1', 'statusUpdate/1', 'statusUpdate/1']);
   });
 });
 

@@ -6,6 +6,7 @@ import { agentMessage, statusEvent, taskEvent } from '../../../test/integration/
 import { createFaultyDatabase } from '../../task-store/test/faulty-database.js';
 import { turnOf } from '../src/index.js';
 import {
+  cancel,
   contextOf,
   executor,
   gate,
@@ -194,6 +195,61 @@ describe('a replica that closes', () => {
     await expect(late).rejects.toMatchObject({ metadata: { reason: 'REPLICA_DRAINING' } });
     expect(calls).toEqual(['one']);
     // Left for a sweeper, which knows by the mark that nobody has heard the follow-up.
-    expect(await faulty.database.leases.listLeases(10)).toMatchObject([{ taskId: id, pending: true }]);
+    await until(async () => (await faulty.database.leases.listLeases(10))[0]?.pending === true);
+    expect(await faulty.database.leases.listLeases(10)).toMatchObject([{ taskId: id }]);
+  });
+});
+
+describe('a call that waits at a replica that closes', () => {
+  const closed = { metadata: { reason: 'REPLICA_DRAINING' } };
+
+  /** A turn at a replica that hears of nothing; the other one is the one that closes. */
+  async function deafHolder() {
+    const database = createMemoryDatabase();
+    const agent = stuck((context, bus) => bus.publish(taskEvent(context)));
+    const parts = { database, executor: agent, lease: { ttlMs: 60_000, heartbeatMs: 20_000 } };
+    const [a, b] = [await start(parts), await start(parts)];
+    const { id } = await send(a, request('go', { immediately: true }));
+    await a.stream.close();
+    return { a, b, id, database };
+  }
+
+  test('is answered: a cancel that gives the holder its grace', async () => {
+    const { b, id, database } = await deafHolder();
+    const answer = expect(cancel(b, id)).rejects.toMatchObject(closed);
+    await until(async () => (await database.journal.look({ taskId: id }))?.lease?.cancelAgeMs != null);
+    await b.handler.closeTurns({ ...soon, writeTimeoutMs: 50 });
+    await answer;
+  });
+
+  test('is answered: a cancel whose database is silent', async () => {
+    const faulty = createFaultyDatabase(createMemoryDatabase());
+    const a = await start({ database: faulty.database, executor: stuck(() => {}) });
+    faulty.always((statement) => (statement === 'look' ? 'frozen' : undefined));
+    const answer = expect(cancel(a, 'any')).rejects.toMatchObject(closed);
+    await until(() => faulty.calls('look') === 1);
+    await a.handler.closeTurns({ ...soon, writeTimeoutMs: 50 });
+    await answer;
+    faulty.thaw();
+  });
+
+  test('is waited for while it can be answered', async () => {
+    const database = createMemoryDatabase();
+    const agent = executor(async (context, bus) => {
+      bus.publish(taskEvent(context));
+      await new Promise((resolve) => turnOf(context).signal.addEventListener('abort', resolve));
+      bus.publish(statusEvent(context, TaskState.TASK_STATE_CANCELED));
+    });
+    const [a, b] = [await start({ database, executor: agent }), await start({ database, executor: agent })];
+    const { id } = await send(a, request('go', { immediately: true }));
+    const answer = cancel(b, id);
+    await b.handler.closeTurns(soon);
+    expect(stateOf(await answer)).toBe('CANCELED');
+  });
+
+  test('is refused when it comes after the close', async () => {
+    const a = await start({ executor: stuck(() => {}) });
+    await a.handler.closeTurns(soon);
+    await expect(cancel(a, 'any')).rejects.toMatchObject(closed);
   });
 });
