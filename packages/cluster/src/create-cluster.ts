@@ -45,7 +45,11 @@ import {
   type ResolvedHandlerOptions,
   type StreamingMiddleware,
 } from '@a2a-cluster/request-handler';
-import { createAbandonedTaskSweeper, type AbandonedTaskSweeper } from '@a2a-cluster/sweeper';
+import {
+  createAbandonedTaskSweeper,
+  EMBEDDED_SWEEP_BATCH,
+  type AbandonedTaskSweeper,
+} from '@a2a-cluster/sweeper';
 import {
   createJournal,
   createSdkTaskStore,
@@ -224,7 +228,8 @@ class Replica implements Cluster {
       options: {
         sweepIntervalMs: lease.sweepIntervalMs,
         ttlMs: lease.ttlMs,
-        ...(options.sweeper?.batchSize === undefined ? {} : { batchSize: options.sweeper.batchSize }),
+        batchSize:
+          options.sweeper?.batchSize ?? (database.provider === 'sqlite' ? EMBEDDED_SWEEP_BATCH : undefined),
       },
       clock,
       logger,

@@ -28,7 +28,7 @@ export interface ClusterOptions extends HandlerOptions {
   readonly sweeper?: {
     /** The longest wait between two sweeps. Default: see `LeaseOptions.sweepIntervalMs`. */
     readonly intervalMs?: number;
-    /** Most leases per statement. Default 500. */
+    /** Most leases per statement. Default 500; 100 on SQLite, whose statements block this process. */
     readonly batchSize?: number;
   };
   /** How replicas wake each other: `auto` (default) takes LISTEN where the database has it. */

@@ -44,10 +44,12 @@ export interface PushConfigStore extends PushNotificationStore {
     context: ServerCallContext,
   ): Promise<{ config: TaskPushNotificationConfig; wireVersion: string }[]>;
   /**
-   * What to hand to a sender for this task's events: its configs whose address may be connected to now. Null: none,
-   * nothing is to be sent. One query.
+   * What to hand to a sender for each task's events: its configs whose address may be connected to now. Null: none,
+   * nothing is to be sent. One query for all, of at most `MOST_TASKS_AT_ONCE` tasks.
    */
-  contextFor(task: { readonly taskId: string; readonly scope: Scope }): Promise<DeliveryContext | null>;
+  contextsFor(
+    tasks: readonly { readonly taskId: string; readonly scope: Scope }[],
+  ): Promise<(DeliveryContext | null)[]>;
 }
 
 /** What {@link createPushConfigStore} needs. */
@@ -121,11 +123,17 @@ class DatabasePushConfigStore implements PushConfigStore {
       await this.configs.remove({ taskId, scope, configId });
   }
 
-  async contextFor(task: {
-    readonly taskId: string;
-    readonly scope: Scope;
-  }): Promise<DeliveryContext | null> {
-    const stored = await this.read(task);
+  async contextsFor(
+    tasks: readonly { readonly taskId: string; readonly scope: Scope }[],
+  ): Promise<(DeliveryContext | null)[]> {
+    const found = await this.configs.loadMany(tasks);
+    return Promise.all(tasks.map((task, index) => this.contextOf(task, this.decodeAll(found[index] ?? []))));
+  }
+
+  private async contextOf(
+    task: { readonly taskId: string; readonly scope: Scope },
+    stored: readonly StoredPushConfig[],
+  ): Promise<DeliveryContext | null> {
     const open = await Promise.all(stored.map(({ config }) => this.mayConnect(config)));
     const configs = stored.filter((_config, index) => open[index]);
     return configs.length === 0 ? null : new DeliveryContext({ ...task, configs });
@@ -144,6 +152,10 @@ class DatabasePushConfigStore implements PushConfigStore {
   }): Promise<{ config: TaskPushNotificationConfig; wireVersion: string }[]> {
     if (!isStorableKey(find.taskId)) return [];
     const rows = await this.configs.load(find);
+    return this.decodeAll(rows);
+  }
+
+  private decodeAll(rows: readonly PushConfigRow[]): StoredPushConfig[] {
     return rows.flatMap((row) => this.decode(row) ?? []);
   }
 

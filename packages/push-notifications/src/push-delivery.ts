@@ -12,6 +12,7 @@ import { createTaskReader } from '@a2a-cluster/task-store';
 import type { AgentCard } from '@a2a-js/sdk';
 import { createLegacyAwarePushNotificationSender } from '@a2a-js/sdk/compat/v0_3/server';
 import type { PushNotificationSender } from '@a2a-js/sdk/server';
+import { createContextReader, type ContextReader } from './context-reader.js';
 import { DeliveryQueue, type QueueLimits } from './delivery-queue.js';
 import type { DeliveryContext, PushConfigStore } from './push-config-store.js';
 import { createTaskAtRow, type TaskAtRow } from './task-at-row.js';
@@ -54,9 +55,6 @@ export interface PushDeliveryOptions {
 
 const DEFAULT_LIMITS: QueueLimits = { perTaskBytes: 4 * 1024 * 1024, totalBytes: 64 * 1024 * 1024 };
 
-/** Reads of configs at a time: they share the pool that requests and the journal use. */
-const PARALLEL_READS = 2;
-
 const LEGACY_VERSION = '0.3';
 
 /** A delivery with a queue in this process's memory: what waits when the process dies is not sent. */
@@ -75,13 +73,14 @@ class QueuedDelivery {
   private readonly queue: DeliveryQueue;
   private readonly sender: PushNotificationSender;
   private readonly logger: Logger;
-  private readonly readInTurn = createLimit(PARALLEL_READS);
+  private readonly contexts: ContextReader;
   private waiters: (() => void)[] = [];
 
   constructor(private readonly options: PushDeliveryOptions) {
     this.queue = new DeliveryQueue(options.limits ?? DEFAULT_LIMITS);
     this.sender = options.sender ?? createLegacyAwarePushNotificationSender(options.store);
     this.logger = options.logger ?? createSilentLogger();
+    this.contexts = createContextReader(options.store);
   }
 
   add({ taskId, scope, rows }: DeliveredEvents): void {
@@ -117,8 +116,8 @@ class QueuedDelivery {
   }
 
   private async deliver({ taskId, scope, rows }: DeliveredEvents): Promise<void> {
-    const { store, database } = this.options;
-    const context = await this.readInTurn(() => store.contextFor({ taskId, scope }));
+    const { database } = this.options;
+    const context = await this.contexts.read({ taskId, scope });
     if (context === null) return;
     const whole = context.configs.some(({ wireVersion }) => wireVersion === LEGACY_VERSION);
     const taskAt = whole ? createTaskAtRow({ reader: createTaskReader({ database }), taskId, scope }) : null;
@@ -142,22 +141,4 @@ class QueuedDelivery {
       );
     }
   }
-}
-
-/** Runs at most `most` of the given work at a time, first come first served. */
-function createLimit(most: number): <T>(work: () => Promise<T>) => Promise<T> {
-  const waiting: (() => void)[] = [];
-  let running = 0;
-  return async (work) => {
-    if (running >= most) await new Promise<void>((resolve) => waiting.push(resolve));
-    else running += 1;
-    try {
-      return await work();
-    } finally {
-      // The place is handed on, so nobody slips in between.
-      const next = waiting.shift();
-      if (next) next();
-      else running -= 1;
-    }
-  };
 }

@@ -101,9 +101,9 @@ describe.each(['memory' as const, ...availableProviders()])('the push config sto
       ownerResolver: (context) => `team-of-${context.user?.userName}`,
     });
     await named.save(taskId, alice, config({ id: 'x' }));
-    const context = await named.contextFor({ taskId, scope: { tenant: '', owner: 'team-of-alice' } });
+    const [context] = await named.contextsFor([{ taskId, scope: { tenant: '', owner: 'team-of-alice' } }]);
     expect(context && (await named.load(taskId, context)).map(({ id }) => id)).toEqual(['x']);
-    expect(await named.contextFor({ taskId, scope: { tenant: '', owner: 'alice' } })).toBeNull();
+    expect(await named.contextsFor([{ taskId, scope: { tenant: '', owner: 'alice' } }])).toEqual([null]);
   });
 
   test('refuses what cannot be stored or sent, and stores nothing of it', async () => {
@@ -146,9 +146,9 @@ describe('the push config store', () => {
     const policy = { checkAtRegistration: async () => null, checkAtSend: async () => refusal };
     const store = createPushConfigStore({ database, policy });
     await store.save('rebound', alice, config({ url: 'https://rebound.test/' }));
-    expect(await store.contextFor({ taskId: 'rebound', scope })).not.toBeNull();
+    expect(await store.contextsFor([{ taskId: 'rebound', scope }])).not.toEqual([null]);
     refusal = 'private';
-    expect(await store.contextFor({ taskId: 'rebound', scope })).toBeNull();
+    expect(await store.contextsFor([{ taskId: 'rebound', scope }])).toEqual([null]);
     expect(await store.load('rebound', alice)).toHaveLength(1);
   });
 

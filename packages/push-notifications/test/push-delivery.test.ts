@@ -102,7 +102,7 @@ describe('the push delivery', () => {
   });
 
   test('keeps the order of many commits, and asks for the configs once per batch', async () => {
-    const load = jest.spyOn(database.pushConfigs, 'load');
+    const load = jest.spyOn(database.pushConfigs, 'loadMany');
     const delivery = createPushDelivery({ store, database, logger });
     await register('t');
     for (let index = 0; index < 100; index += 1)
@@ -179,7 +179,7 @@ describe('the push delivery', () => {
     delivery.delivered({ taskId: 't', scope, rows: [first, { ...second, payload: '{' }, third] });
     await delivery.drained();
     expect(sent).toEqual(['statusUpdate', 'statusUpdate']);
-    jest.spyOn(database.pushConfigs, 'load').mockRejectedValueOnce(new Error('away'));
+    jest.spyOn(database.pushConfigs, 'loadMany').mockRejectedValueOnce(new Error('away'));
     delivery.delivered({ taskId: 't', scope, rows: [first] });
     await delivery.drained();
     delivery.delivered({ taskId: 't', scope, rows: [first] });
@@ -207,7 +207,7 @@ describe('the push delivery', () => {
   });
 
   test('costs a task without webhooks one query and no send', async () => {
-    const load = jest.spyOn(database.pushConfigs, 'load');
+    const load = jest.spyOn(database.pushConfigs, 'loadMany');
     const send = jest.fn<PushNotificationSender['send']>();
     const delivery = createPushDelivery({ store, database, sender: { send }, logger });
     delivery.delivered({ taskId: 't', scope, rows: rowsOf('t', [said('t')]) });
@@ -217,7 +217,7 @@ describe('the push delivery', () => {
   });
 
   test('sends nothing for a card without push notifications', async () => {
-    const load = jest.spyOn(database.pushConfigs, 'load');
+    const load = jest.spyOn(database.pushConfigs, 'loadMany');
     const delivery = createPushDelivery({ store, database, logger, card: AgentCard.fromJSON({}) });
     delivery.delivered({ taskId: 't', scope, rows: rowsOf('t', [tick('t', 1)]) });
     await delivery.drained();

@@ -1,10 +1,13 @@
-import { FAILURE_TEXT, isClusterError } from '@a2a-cluster/core';
+import { FAILURE_TEXT, isClusterError, sleep } from '@a2a-cluster/core';
 import type { SweepBatch, SweepOutcome } from '@a2a-cluster/db';
 import type { BadRows, FailedRow } from './bad-rows.js';
 import type { AbandonedTaskSweeperOptions, SweepResult } from './sweeper.js';
 
 /** After so many failures and no success it is more likely the database than the rows: the rest waits. */
 const HOPELESS_FAILURES = 8;
+
+/** The break between two full batches at most. Longer: a slow database makes a mass death last for minutes. */
+const LONGEST_BREAK_MS = 200;
 
 /** What one pass is made of. */
 export interface SweepPassOptions extends AbandonedTaskSweeperOptions {
@@ -57,8 +60,12 @@ export class SweepPass {
     while (!this.#options.stopped()) {
       const except = [...bad.ids(), ...this.#failures.map((row) => row.taskId)];
       try {
+        const beganAtMs = this.#options.clock.monotonicMs();
         const outcome = await this.#sweep({ limit: batchSize, except });
-        if (outcome.swept.length > 0 && outcome.candidates >= batchSize) continue;
+        if (outcome.swept.length > 0 && outcome.candidates >= batchSize) {
+          await this.#giveWay(this.#options.clock.monotonicMs() - beganAtMs);
+          continue;
+        }
         this.#skipped += outcome.candidates - outcome.swept.length;
         return;
       } catch (error) {
@@ -66,6 +73,12 @@ export class SweepPass {
         if (!(await this.#takeApart(error))) return;
       }
     }
+  }
+
+  /** A mass death takes half the time at most: requests and turns of the living come in between. */
+  async #giveWay(tookMs: number): Promise<void> {
+    const delayMs = Math.min(tookMs, LONGEST_BREAK_MS);
+    if (delayMs > 0) await sleep({ clock: this.#options.clock, delayMs });
   }
 
   /** Sweeps the expired leases one by one; gives whether a batch is worth another try. */

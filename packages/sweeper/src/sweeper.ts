@@ -47,7 +47,10 @@ export interface AbandonedTaskSweeperOptions {
     /** The longest wait between two passes, before a jitter of 20 %. */
     readonly sweepIntervalMs: number;
     readonly ttlMs: number;
-    /** Leases per transaction. Default {@link DEFAULT_SWEEP_BATCH}. */
+    /**
+     * Leases per transaction. Default {@link DEFAULT_SWEEP_BATCH}; {@link EMBEDDED_SWEEP_BATCH} where the database
+     * runs in this process.
+     */
     readonly batchSize?: number | undefined;
   };
   readonly clock: Clock;
@@ -58,3 +61,9 @@ export interface AbandonedTaskSweeperOptions {
 
 /** Leases per transaction. More: longer locks and one slow commit; less: a mass death takes more round trips. */
 export const DEFAULT_SWEEP_BATCH = 500;
+
+/**
+ * Leases per transaction for SQLite: a statement blocks this process, and with it every stream and every beat. 500
+ * take about 50 ms.
+ */
+export const EMBEDDED_SWEEP_BATCH = 100;

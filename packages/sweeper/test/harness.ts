@@ -1,4 +1,4 @@
-import { ClusterError, createSilentLogger, type Logger } from '@a2a-cluster/core';
+import { ClusterError, createSilentLogger, sleep, type Logger } from '@a2a-cluster/core';
 import { createMemoryDatabase, type Database, type SweepBatch, type SweepOutcome } from '@a2a-cluster/db';
 import { createClockWatch, resolveLeaseOptions, type ClockWatch } from '@a2a-cluster/lease-store';
 import { createFakeClock, type FakeClock } from '@a2a-cluster/testing';
@@ -31,7 +31,12 @@ export interface Harness {
 export const TTL_MS = 15_000;
 
 export function createHarness(
-  more: { readonly batchSize?: number; readonly random?: () => number } = {},
+  more: {
+    readonly batchSize?: number;
+    readonly random?: () => number;
+    /** How long a sweep statement takes; default: no time at all. */
+    readonly statementMs?: number;
+  } = {},
 ): Harness {
   const clock = createFakeClock();
   const db = createMemoryDatabase({ clock });
@@ -58,6 +63,7 @@ export function createHarness(
     sweep: (batch: SweepBatch) =>
       up(async () => {
         sweeps.push({ ...batch, atMs: clock.monotonicMs() });
+        if (more.statementMs !== undefined) await sleep({ clock, delayMs: more.statementMs });
         return troubledSweep({ db, trouble, batch });
       }),
     sweepOrphans: (limit: number) => up(() => db.journal.sweepOrphans(limit)),

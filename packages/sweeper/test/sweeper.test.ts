@@ -52,6 +52,24 @@ describe('a pass of the sweeper', () => {
     await h.sweeper.close();
   });
 
+  test.each([
+    [30, [0, 60, 120]],
+    [1_000, [0, 1_200, 2_400]],
+  ])(
+    'gives way between full batches, as long as one of %d ms took but not for long',
+    async (statementMs, at) => {
+      const h = createHarness({ batchSize: 10, statementMs });
+      for (let n = 0; n < 25; n += 1) await createTask(h.db, { taskId: `t${n}` });
+      await h.clock.advance(TTL_MS);
+      const beganAtMs = h.clock.monotonicMs();
+      const pass = h.sweeper.runOnce();
+      await h.clock.advance(10_000);
+      expect(await pass).toEqual({ ...NOTHING, failed: 25 });
+      expect(h.sweeps.map(({ atMs }) => atMs - beganAtMs)).toEqual(at);
+      await h.sweeper.close();
+    },
+  );
+
   test('passes over locked rows and says how many there are', async () => {
     const h = createHarness();
     for (const taskId of ['a', 'locked', 'b']) await createTask(h.db, { taskId });

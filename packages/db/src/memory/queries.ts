@@ -59,6 +59,8 @@ export function createMemoryPushConfigs(tables: MemoryTables): PushConfigQueries
     tables.pushConfigs.set(taskId, configs);
     return configs;
   };
+  const load = ({ taskId, scope }: Pick<PushConfigRow, 'taskId' | 'scope'>): PushConfigRow[] =>
+    [...(tables.pushConfigs.get(taskId)?.values() ?? [])].filter((row) => sameScope(row.scope, scope));
   return {
     save: async (row) => {
       const configs = ofTask(row.taskId);
@@ -68,8 +70,8 @@ export function createMemoryPushConfigs(tables: MemoryTables): PushConfigQueries
       configs.set(row.configId, { ...row, scope: { tenant: row.scope.tenant, owner: row.scope.owner } });
       return true;
     },
-    load: async ({ taskId, scope }) =>
-      [...(tables.pushConfigs.get(taskId)?.values() ?? [])].filter((row) => sameScope(row.scope, scope)),
+    load: async (find) => load(find),
+    loadMany: async (finds) => finds.map(load),
     remove: async ({ taskId, scope, configId }) => {
       const configs = tables.pushConfigs.get(taskId);
       for (const row of [...(configs?.values() ?? [])]) {

@@ -57,7 +57,7 @@ export interface TaskRecord {
 
 /** Conditions on push configs. */
 export interface PushConfigWhere {
-  taskId: string;
+  taskId: string | { in: string[] };
   configId?: string;
   tenant?: string;
   owner?: string;

@@ -49,12 +49,22 @@ export interface PushConfigRow {
   readonly wireVersion: string;
 }
 
+/** Tasks whose push configs are asked for together: the batch of a sweep, and far below what databases bind. */
+export const MOST_TASKS_AT_ONCE = 500;
+
 /** Push configs, always scoped by tenant and owner. */
 export interface PushConfigQueries {
   /** Inserts or replaces (task, config) of this scope; false when the id is taken under another scope. */
   save(row: PushConfigRow): Promise<boolean>;
   /** In the order they were first saved. */
   load(find: { readonly taskId: string; readonly scope: Scope }): Promise<readonly PushConfigRow[]>;
+  /**
+   * The configs of many tasks, at most {@link MOST_TASKS_AT_ONCE}, each as {@link load} gives them. One statement: a
+   * sweep that ends hundreds of turns costs one query, not hundreds.
+   */
+  loadMany(
+    finds: readonly { readonly taskId: string; readonly scope: Scope }[],
+  ): Promise<readonly (readonly PushConfigRow[])[]>;
   /** Deletes one config, or all of the task when `configId` is absent. Idempotent. */
   remove(find: { readonly taskId: string; readonly scope: Scope; readonly configId?: string }): Promise<void>;
 }
