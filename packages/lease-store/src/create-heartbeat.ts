@@ -92,6 +92,7 @@ class LeaseHeartbeat implements Heartbeat {
       key: entry.key,
       isHeld: () => remainingMs() > 0,
       remainingMs,
+      judge: () => this.#set.loseIfOverdue(entry),
       renewNow: () => this.#track(this.#recovery.renewOnce(entry)),
       release: () => this.#release(entry),
       end: () => void this.#set.end(entry),

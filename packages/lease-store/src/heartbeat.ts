@@ -32,6 +32,11 @@ export interface HeldLease {
   /** Milliseconds until the local deadline (sent + TTL - margin); 0 when lost, released or ended. */
   remainingMs(): number;
   /**
+   * Loses the lease now if its local deadline has passed, `onLost` included. After a pause of the process its timer may
+   * still be due while somebody else's answer says that the lease is gone: asked first, this names the true cause.
+   */
+  judge(): void;
+  /**
    * Renews this lease now, apart from the beat (protocol 3.7, `retry`). `unknown`: no answer, or the row is ours
    * and locked. `lost` also for a lease that was released or ended.
    */

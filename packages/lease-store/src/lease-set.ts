@@ -68,7 +68,12 @@ export class LeaseSet {
 
   /** Judges every deadline by the time it is now. To be called before any answer is believed (protocol 2). */
   loseOverdue(): void {
-    for (const entry of [...this.#entries]) if (this.remainingMs(entry) <= 0) this.lose(entry, 'deadline');
+    for (const entry of [...this.#entries]) this.loseIfOverdue(entry);
+  }
+
+  /** The same for one entry; nothing for one that is lost, released or ended already. */
+  loseIfOverdue(entry: LeaseEntry): void {
+    if (entry.open && this.remainingMs(entry) <= 0) this.lose(entry, 'deadline');
   }
 
   /** Takes a renewal into account; false: it came too late. An answer after the old deadline is a loss, though it says "renewed". */

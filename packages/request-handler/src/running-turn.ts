@@ -166,6 +166,9 @@ export class RunningTurn {
   /** The lease is another's, or may be: nothing is written any more, and never FAILED (protocol 5). */
   lose(cause: string): void {
     if (this.finished) return;
+    // Ends the turn by itself when the deadline has passed: then that is the cause, not how we came to hear of it.
+    this.lease.judge();
+    if (this.finished) return;
     this.logger.warn({ cause }, 'lost the turn');
     this.stopExecutor('the lease was lost');
     this.muteAgent();

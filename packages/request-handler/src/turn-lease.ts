@@ -99,6 +99,11 @@ export class TurnLease {
     return this.lease?.remainingMs() ?? 0;
   }
 
+  /** Notices a deadline that has passed, whatever else is said of the lease: that is the cause then. */
+  judge(): void {
+    this.lease?.judge();
+  }
+
   /** The right to write. @throws ClusterError `BUG` before there is a lease. */
   authority(): LeaseAuthority {
     const { lease, opened: epoch } = this;

@@ -254,6 +254,29 @@ describe('a lost lease', () => {
     expect(await logOf(database, taskId)).toEqual(['task/1', 'statusUpdate/1', 'statusUpdate/1']);
   });
 
+  test('by a blocked event loop is put down to that, though the log tells of the end first', async () => {
+    const lines: (Readonly<Record<string, unknown>> & { readonly msg: string })[] = [];
+    const note = (fields: Readonly<Record<string, unknown>>, msg: string): void =>
+      void lines.push({ ...fields, msg });
+    const database = createMemoryDatabase();
+    const agent = deaf();
+    const a = await start({
+      ...{ database, executor: agent, logger: { debug: note, info: note, warn: note, error: note } },
+      lease: { ttlMs: 2_000, marginMs: 1_800, heartbeatMs: 50, renewalTimeoutMs: 50, sweepIntervalMs: 100 },
+    });
+    const { id } = await send(a, request('go', { immediately: true }));
+    await agent.started;
+    for (const endMs = performance.now() + 700; performance.now() < endMs; );
+    await database.leases.expireNow(id);
+    await database.journal.sweep({ limit: 1, sweeper: 'b', statusTimestamp: '', text: 'lost', taskId: id });
+    await until(() => a.handler.runningTurns === 0);
+    expect(lines.find(({ msg }) => msg === 'lease lost')?.['why']).toContain('event loop was blocked');
+    expect(lines.filter(({ msg }) => msg === 'lost the turn').map(({ cause }) => cause)).toEqual([
+      'the lease: deadline',
+    ]);
+    agent.late.open();
+  });
+
   test('before the executor was started keeps it from starting', async () => {
     const inner = createMemoryDatabase();
     const reading = { hook: null as null | (() => Promise<void>) };
