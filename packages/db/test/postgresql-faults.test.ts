@@ -78,6 +78,18 @@ describe('a lock held by somebody else', () => {
     expect(await commit).toEqual({ ok: true, version: 2 });
   });
 
+  test('keeps every connection for requests busy, and what wakes streams is read all the same', async () => {
+    const db = await bench.replica({ poolSize: 1 });
+    const task = workingTask();
+    await db.journal.createTask(task);
+    const lock = await bench.hold(lockTask(task));
+    const commit = db.journal.commit(writeOf(task));
+    await bench.untilBlocked('requests');
+    expect(await db.log.readHeads([task.taskId])).toMatchObject([{ taskId: task.taskId, version: 1 }]);
+    await lock.free();
+    expect(await commit).toEqual({ ok: true, version: 2 });
+  });
+
   test("for good is a fault that names the server's code, and nothing is stored", async () => {
     const db = await bench.replica({ ttlMs: 150 });
     const task = workingTask();

@@ -6,6 +6,12 @@ import type { AbandonedTaskSweeperOptions, SweepResult } from './sweeper.js';
 /** After so many failures and no success it is more likely the database than the rows: the rest waits. */
 const HOPELESS_FAILURES = 8;
 
+/** A batch that failed is tried again in so many parts. */
+const SPLIT = 4;
+
+/** So few leases are swept one by one when they fail together. */
+const ONE_BY_ONE = 8;
+
 /** The break between two full batches at most. Longer: a slow database makes a mass death last for minutes. */
 const LONGEST_BREAK_MS = 200;
 
@@ -54,15 +60,21 @@ export class SweepPass {
     return this.#failed + this.#dropped;
   }
 
-  /** Full batches until one is not full; a batch that fails is taken apart. */
+  /**
+   * Full batches until one is not full. Where a batch fails, smaller ones close in on the row that is to blame, the
+   * last few are swept one by one, and the batches grow again: a bad row costs some twenty statements, however many
+   * good ones there are.
+   */
   async #batches(): Promise<void> {
     const { batchSize, bad } = this.#options;
+    let limit = batchSize;
     while (!this.#options.stopped()) {
       const except = [...bad.ids(), ...this.#failures.map((row) => row.taskId)];
       try {
         const beganAtMs = this.#options.clock.monotonicMs();
-        const outcome = await this.#sweep({ limit: batchSize, except });
-        if (outcome.swept.length > 0 && outcome.candidates >= batchSize) {
+        const outcome = await this.#sweep({ limit, except });
+        if (outcome.swept.length > 0 && outcome.candidates >= limit) {
+          limit = Math.min(batchSize, limit * SPLIT);
           await this.#giveWay(this.#options.clock.monotonicMs() - beganAtMs);
           continue;
         }
@@ -70,7 +82,12 @@ export class SweepPass {
         return;
       } catch (error) {
         if (!mayBeOneRow(error)) throw error;
+        if (limit > ONE_BY_ONE) {
+          limit = Math.max(ONE_BY_ONE, Math.floor(limit / SPLIT));
+          continue;
+        }
         if (!(await this.#takeApart(error))) return;
+        limit = Math.min(batchSize, limit * SPLIT);
       }
     }
   }
@@ -81,7 +98,7 @@ export class SweepPass {
     if (delayMs > 0) await sleep({ clock: this.#options.clock, delayMs });
   }
 
-  /** Sweeps the expired leases one by one; gives whether a batch is worth another try. */
+  /** Sweeps the oldest expired leases one by one; gives whether a batch is worth another try. */
   async #takeApart(cause: unknown): Promise<boolean> {
     const { leases, batchSize, bad } = this.#options;
     const listed = await leases.listLeases(batchSize + bad.size + this.#failures.length);
@@ -90,12 +107,12 @@ export class SweepPass {
     );
     // A batch that fails over nothing is no row's fault.
     if (expired.length === 0) throw cause;
-    const before = this.#swept;
-    for (const { taskId } of expired) {
+    const before = this.#swept + this.#failures.length;
+    for (const { taskId } of expired.slice(0, ONE_BY_ONE)) {
       if (this.#options.stopped() || this.#hopeless) return false;
       await this.#one(taskId);
     }
-    return this.#swept > before;
+    return this.#swept + this.#failures.length > before;
   }
 
   async #retryBad(): Promise<void> {

@@ -93,6 +93,16 @@ describe('a pass of the sweeper', () => {
     await h.sweeper.close();
   });
 
+  test.each([1, 3])('finds %d bad rows among hundreds in a few statements', async (count) => {
+    const h = createHarness();
+    for (let at = 0; at < 450; at += 1) await createTask(h.db, { taskId: `t${at}` });
+    for (let n = 0; n < count; n += 1) h.trouble.bad.add(`t${40 + n * 190}`);
+    await h.clock.advance(TTL_MS);
+    expect(await h.sweeper.runOnce()).toEqual({ ...NOTHING, failed: 450 - count });
+    expect(h.sweeps.length).toBeLessThan(25 * count);
+    await h.sweeper.close();
+  });
+
   test('tries a bad row again with growing pauses, told in ever fewer lines, and forgets it when it is mended', async () => {
     const h = createHarness();
     for (const taskId of ['good', 'bad']) await createTask(h.db, { taskId });

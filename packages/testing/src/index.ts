@@ -3,3 +3,4 @@ export { createTestDatabase, type TestDatabase, type TestDatabaseOptions } from 
 export { migrationFiles, workspaceRoot, type MigrationFile } from './migration-files.js';
 export { openRaw, providerOfUrl, type RawConnection } from './raw-connection.js';
 export { createFakeClock, type FakeClock } from './fake-clock.js';
+export { hasTools } from './optional-tools.js';

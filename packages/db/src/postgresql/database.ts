@@ -33,7 +33,7 @@ const ping: Statement = { name: 'ping', writes: false, text: 'SELECT 1' };
  */
 export async function createPostgresDatabase(options: DatabaseOptions): Promise<Database> {
   const parts = connect(options);
-  const { requests, beats, hints, schema, clock } = parts;
+  const { requests, beats, streams, hints, schema, clock } = parts;
   const prisma = new PrismaClient({ adapter: new PrismaPg(requests.pool, { schema }) });
   const { statementTimeoutMs } = requestLimits(options);
   let closing: Promise<void> | undefined;
@@ -43,7 +43,7 @@ export async function createPostgresDatabase(options: DatabaseOptions): Promise<
       createRetrying({ connections: requests, clock, withinMs: statementTimeoutMs }),
     ),
     leases: createPostgresLeases(beats),
-    log: createPostgresLog(requests),
+    log: createPostgresLog({ requests, heads: streams }),
     tasks: createTaskQueries(prisma, 'postgresql'),
     pushConfigs: createPushConfigQueries(prisma),
     hints,
@@ -54,6 +54,7 @@ export async function createPostgresDatabase(options: DatabaseOptions): Promise<
         prisma.$disconnect().catch(() => {}),
         requests.close(CLOSE_MS),
         beats.close(CLOSE_MS),
+        streams.close(CLOSE_MS),
       ]).then(() => {})),
   };
 }
@@ -77,6 +78,12 @@ function connect(options: DatabaseOptions) {
     max: BEAT_POOL_SIZE,
     idleTimeoutMillis: 0,
   });
+  // Streams wake by it: it waits for no request, and gives up soon on a connection that a cut has left dead.
+  const streams = open({
+    ...poolConfig({ target, limits: beat, purpose: 'streams' }),
+    max: 1,
+    idleTimeoutMillis: 30_000,
+  });
   const livenessMs = Math.max(500, Math.floor(options.ttlMs / 3));
   const hints = createPostgresHints({
     requests,
@@ -86,5 +93,5 @@ function connect(options: DatabaseOptions) {
     selfTestMs: limits.connectTimeoutMs,
     livenessMs,
   });
-  return { requests, beats, hints, schema: target.schema, clock };
+  return { requests, beats, streams, hints, schema: target.schema, clock };
 }

@@ -14,8 +14,12 @@ interface EventRecord {
   readonly epoch: number;
 }
 
-/** The reads of the log on PostgreSQL, on the request pool. */
-export function createPostgresLog(requests: Connections): LogStatements {
+/** The reads of the log on PostgreSQL: heads on a connection of their own, everything else on the request pool. */
+export function createPostgresLog(connections: {
+  readonly requests: Connections;
+  readonly heads: Connections;
+}): LogStatements {
+  const { requests, heads } = connections;
   return {
     async readTask({ taskId, scope }) {
       const values = [taskId, scope?.tenant ?? null, scope?.owner ?? null];
@@ -23,7 +27,7 @@ export function createPostgresLog(requests: Connections): LogStatements {
     },
     async readHeads(taskIds) {
       if (taskIds.length === 0) return [];
-      return (await requests.run<HeadRecord>(sql.readHeads, [[...taskIds]])).map(toHead);
+      return (await heads.run<HeadRecord>(sql.readHeads, [[...taskIds]])).map(toHead);
     },
     async readEvents({ taskId, after, limit }) {
       return (await requests.run<EventRecord>(sql.readEvents, [taskId, after, limit])).map(toEvent);

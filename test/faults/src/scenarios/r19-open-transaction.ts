@@ -2,11 +2,13 @@ import type { Scenario } from '../scenario.js';
 import { nowMs, pause } from '../world/now.js';
 import type { World } from '../world/world.js';
 import { allEnded } from './support/ended.js';
+import { until } from './support/until.js';
 
 const HOLD_S = 2;
 /** Marks the tasks whose writer holds its transaction open: nobody else counts so far. */
 const HELD_TICKS = 101;
 const HELD_AT = `tick 20/${HELD_TICKS}`;
+const AFTER_HELD = `tick 22/${HELD_TICKS}`;
 
 /** Keeps the transaction that stored a certain event open, with the row written and not committed. */
 const HOLD = {
@@ -36,6 +38,7 @@ export const openTransaction: Scenario = {
     for (const statement of HOLD[world.provider]) await world.database.query(statement);
     const replicas = await world.startReplicas(3);
     const tasks = world.provider === 'postgresql' ? 18 : 12;
+    const fault = world.fault('rows_locked', `transactions are held open for ${HOLD_S} s`);
     const load = await world.load({
       tasks,
       // Every third one holds.
@@ -43,14 +46,14 @@ export const openTransaction: Scenario = {
       holders: replicas,
       push: false,
     });
-    const fault = world.fault('rows_locked', `transactions are held open for ${HOLD_S} s`);
     const held = load.filter((_, index) => index % 3 === 0);
     // Somebody comes while the row is written and not committed.
     await untilHeld(world);
     const late = held.map(({ watcher, taskId }) => watcher.as().subscribe(taskId));
+    await untilLetGo(world, held.length);
+    fault.end();
     await allEnded(world, { streams: [...load, ...late], turnMs: HELD_TICKS * 50 + HOLD_S * 1_000 });
     await world.settled({ withinMs: world.settings.ttlMs });
-    fault.end();
     await judge(
       world,
       held.map(({ taskId }) => taskId),
@@ -70,6 +73,13 @@ async function untilHeld(world: World): Promise<void> {
     await pause(20);
   }
   world.expect(false, 'no transaction was held open');
+}
+
+/** Resolves when every transaction that was to be held open has ended. */
+async function untilLetGo(world: World, tasks: number): Promise<void> {
+  const passed = `SELECT COUNT(*) FROM task_events WHERE payload LIKE '%${AFTER_HELD}%'`;
+  const over = await until(async () => (await world.database.number(passed)) >= tasks, { withinMs: 30_000 });
+  world.expect(over !== null, 'a transaction was still held open after 30 s');
 }
 
 /** Others were seen while it was held, and it was seen. */

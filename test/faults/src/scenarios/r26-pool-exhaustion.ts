@@ -12,8 +12,8 @@ const TASKS = 12;
 const TICKS = 120;
 const TICK_MS = 100;
 const CLIENTS = 12;
-/** Of a replica, beside its pool: two for leases, one that listens. */
-const OWN_CONNECTIONS = 3;
+/** Of a replica, beside its pool: two for leases, one that wakes streams, one that listens. */
+const OWN_CONNECTIONS = 4;
 
 /**
  * Replicas with one, two and ten connections under more requests than that, and a locked task that keeps a connection

@@ -3,10 +3,10 @@ import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { startIdleProxy } from '../../src/tools/idle-proxy.js';
+import { hasTools } from '@a2a-cluster/testing';
 import { missingNginx, startNginx, type LoadBalancer } from '../../src/tools/nginx.js';
 
-const missing = missingNginx();
-if (missing) process.stderr.write(`skipped: nginx, missing: ${missing}\n`);
+const hasNginx = hasTools({ tests: 'nginx', missing: missingNginx() });
 
 let replicas: Server[];
 let balancer: LoadBalancer;
@@ -37,7 +37,7 @@ afterAll(() => {
 const kinds: [string, (ports: number[]) => Promise<LoadBalancer>][] = [
   ['a proxy of this process', (ports) => startIdleProxy({ ports, idleMs: 1_000 })],
 ];
-if (missing === null) kinds.push(['nginx', (ports) => startNginx({ ports, idleS: 1 })]);
+if (hasNginx) kinds.push(['nginx', (ports) => startNginx({ ports, idleS: 1 })]);
 
 describe.each(kinds)('%s', (_, start) => {
   test('goes round, hands on what is said at once, and cuts what is idle but not what is kept alive', async () => {

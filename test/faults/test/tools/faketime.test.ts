@@ -3,11 +3,11 @@ import { once } from 'node:events';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterEach, describe, expect, test } from '@jest/globals';
+import { hasTools } from '@a2a-cluster/testing';
 import { fakeTimeEnv, jumpTo, missingFakeTime } from '../../src/tools/faketime.js';
 import { tempFolder } from '../../src/tools/processes.js';
 
-const missing = missingFakeTime();
-if (missing) process.stderr.write(`skipped: wrong clocks, missing: ${missing}\n`);
+const runs = hasTools({ tests: 'wrong clocks', missing: missingFakeTime() });
 
 /** Tells, for each line it hears, how far its wall clock is off and how long a timer of 300 ms took. */
 const program = `require('node:readline').createInterface({ input: process.stdin }).on('line', () => {
@@ -41,7 +41,7 @@ afterEach(async () => {
   child = undefined;
 });
 
-(missing ? describe.skip : describe)('a Node process with a wrong clock', () => {
+(runs ? describe : describe.skip)('a Node process with a wrong clock', () => {
   test('is an hour ahead, then behind, and its timers run on', async () => {
     const folder = tempFolder('faketime');
     const file = path.join(folder.path, 'offset');

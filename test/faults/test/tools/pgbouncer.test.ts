@@ -1,11 +1,17 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { availableProviders, createTestDatabase, openRaw, type TestDatabase } from '@a2a-cluster/testing';
+import {
+  availableProviders,
+  createTestDatabase,
+  hasTools,
+  openRaw,
+  type TestDatabase,
+} from '@a2a-cluster/testing';
 import { missingPgBouncer, startPgBouncer, type PgBouncer } from '../../src/tools/pgbouncer.js';
 import { isAlive } from '../../src/tools/processes.js';
 
-const missing = missingPgBouncer();
-if (missing) process.stderr.write(`skipped: PgBouncer, missing: ${missing}\n`);
-const runs = missing === null && availableProviders().includes('postgresql');
+const runs =
+  hasTools({ tests: 'PgBouncer', missing: missingPgBouncer() }) &&
+  availableProviders().includes('postgresql');
 
 (runs ? describe : describe.skip)('PgBouncer', () => {
   let database: TestDatabase;

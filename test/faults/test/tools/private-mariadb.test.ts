@@ -1,13 +1,12 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { afterEach, describe, expect, test } from '@jest/globals';
-import { openRaw, type RawConnection } from '@a2a-cluster/testing';
+import { hasTools, openRaw, type RawConnection } from '@a2a-cluster/testing';
 import { isAlive } from '../../src/tools/processes.js';
 import { missingMariadb, startPrivateMariadb, type PrivateMariadb } from '../../src/tools/private-mariadb.js';
 
-const missing = missingMariadb();
-const noClock = missingMariadb({ fakeClock: true });
-if (missing ?? noClock) process.stderr.write(`skipped: private MariaDB, missing: ${missing ?? noClock}\n`);
+const runs = hasTools({ tests: 'a private MariaDB', missing: missingMariadb() });
+const hasClock = runs && hasTools({ tests: 'its clock', missing: missingMariadb({ fakeClock: true }) });
 
 let server: PrivateMariadb | undefined;
 let open: RawConnection[] = [];
@@ -34,7 +33,7 @@ function folders(): string[] {
   return readdirSync(tmpdir()).filter((name) => name.startsWith('a2a-faults-mariadb-'));
 }
 
-(missing ? describe.skip : describe)('a private MariaDB', () => {
+(runs ? describe : describe.skip)('a private MariaDB', () => {
   test('crashes and starts again with what was committed, and leaves nothing when removed', async () => {
     const before = folders();
     server = await startPrivateMariadb();
@@ -56,7 +55,7 @@ function folders(): string[] {
   });
 });
 
-(noClock ? describe.skip : describe)('its clock', () => {
+(hasClock ? describe : describe.skip)('its clock', () => {
   test('steps for open and new sessions, and limits of time are kept while it is ahead or behind', async () => {
     server = await startPrivateMariadb({ fakeClock: true });
     const session = await connect(server.url());

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { afterEach, describe, expect, test } from '@jest/globals';
-import { openRaw, type RawConnection } from '@a2a-cluster/testing';
+import { hasTools, openRaw, type RawConnection } from '@a2a-cluster/testing';
 import { isAlive } from '../../src/tools/processes.js';
 import {
   missingPostgres,
@@ -9,9 +9,8 @@ import {
   type PrivatePostgres,
 } from '../../src/tools/private-postgres.js';
 
-const missing = missingPostgres();
-const noClock = missingPostgres({ fakeClock: true });
-if (missing ?? noClock) process.stderr.write(`skipped: private PostgreSQL, missing: ${missing ?? noClock}\n`);
+const runs = hasTools({ tests: 'a private PostgreSQL', missing: missingPostgres() });
+const hasClock = runs && hasTools({ tests: 'its clock', missing: missingPostgres({ fakeClock: true }) });
 
 let server: PrivatePostgres | undefined;
 let open: RawConnection[] = [];
@@ -38,7 +37,7 @@ function folders(): string[] {
   return readdirSync(tmpdir()).filter((name) => name.startsWith('a2a-faults-postgres-'));
 }
 
-(missing ? describe.skip : describe)('a private PostgreSQL', () => {
+(runs ? describe : describe.skip)('a private PostgreSQL', () => {
   test('crashes and starts again with what was committed, and leaves nothing when removed', async () => {
     const before = folders();
     server = await startPrivatePostgres();
@@ -90,7 +89,7 @@ function folders(): string[] {
   });
 });
 
-(noClock ? describe.skip : describe)('its clock', () => {
+(hasClock ? describe : describe.skip)('its clock', () => {
   test('steps for open and new sessions, and limits of time are kept while it is ahead or behind', async () => {
     server = await startPrivatePostgres({ fakeClock: true });
     const session = await connect(server.url());
