@@ -48,7 +48,11 @@ const MERGED_TASKS = 3;
  * this machine.
  */
 export function runScenario(options: RunOptions): Promise<RunResult> {
-  return oneAtATime(() => runAlone(options), options.say);
+  const beganAtMs = nowMs();
+  // A run that cannot even begin is one red run, and not the end of all that were asked for.
+  const run = (): Promise<RunResult> =>
+    runAlone(options).catch((error: unknown) => notBegun(options, { beganAtMs, error }));
+  return oneAtATime(run, options.say);
 }
 
 /** What the run under way has to end. */
@@ -82,6 +86,18 @@ async function runAlone(options: RunOptions): Promise<RunResult> {
     underWay = null;
     await end();
   }
+}
+
+function notBegun(
+  { scenario, provider, seed }: RunOptions,
+  { beganAtMs, error }: { readonly beganAtMs: number; readonly error: unknown },
+): RunResult {
+  const text = `it could not be begun or ended: ${reasonOf(error)}`;
+  return {
+    ...{ id: scenario.id, title: scenario.title, database: provider, seed, ok: false },
+    ...{ ms: nowMs() - beganAtMs, figures: {}, merged: {}, file: null },
+    violations: [{ invariant: scenario.id, text }],
+  };
 }
 
 /** How long a scenario may take before it counts as stuck, beside the minutes of those that last. */
