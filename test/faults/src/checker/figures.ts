@@ -46,7 +46,7 @@ const SAMPLE_MS = 1_000;
 const STALL_MS = 500;
 
 /** For how long the harness itself did not come to its turn, at most: a machine that starves it starves replicas, too. */
-function stalledMs({ samples }: History): number {
+export function stalledMs({ samples }: Pick<History, 'samples'>): number {
   const moments = samples.map(({ atMs }) => atMs).sort((a, b) => a - b);
   const gaps = moments.map((atMs, index) => atMs - (moments[index - 1] ?? atMs) - SAMPLE_MS);
   const longest = Math.max(0, ...gaps);
