@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import type { AgentExecutor, RequestContext } from '@a2a-js/sdk/server';
 import { sleep, type Clock } from '@a2a-cluster/core';
 import { checkParts } from './check-parts.js';
@@ -44,6 +45,8 @@ export class RunningTurns {
   /** @throws ClusterError `CONFIG_INVALID` naming the parts that are missing. */
   constructor(private readonly parts: TurnParts) {
     checkParts('the turns of a replica', parts, NEEDED);
+    // Every call that waits listens, and a replica answers many at a time: that is no leak to warn of.
+    setMaxListeners(0, this.closing.signal);
   }
 
   /** Turns that may still write. */
