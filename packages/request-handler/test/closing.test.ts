@@ -247,18 +247,6 @@ describe('a call that waits at a replica that closes', () => {
     expect(stateOf(await answer)).toBe('CANCELED');
   });
 
-  test('is one of many without a warning', async () => {
-    const warned: Error[] = [];
-    const onWarning = (warning: Error): void => void warned.push(warning);
-    process.on('warning', onWarning);
-    const a = await start({ executor: stuck(() => {}) });
-    const answers = Array.from({ length: 30 }, () => expect(cancel(a, 'none')).rejects.toThrow('not found'));
-    await Promise.all(answers);
-    await new Promise((resolve) => setImmediate(resolve));
-    process.off('warning', onWarning);
-    expect(warned).toEqual([]);
-  });
-
   test('is refused when it comes after the close', async () => {
     const a = await start({ executor: stuck(() => {}) });
     await a.handler.closeTurns(soon);

@@ -141,7 +141,10 @@ class Run {
     const failed = (): boolean => this.violations.length > 0;
     for (const untilMs = ACTIVE_MS + SETTLE_MS; scheduler.nowMs < untilMs;) {
       await scheduler.run(untilMs, () => failed() || this.isAtRest());
-      await scheduler.run(scheduler.nowMs + Math.min(2 * pollIntervalMs + 200, LONGEST_REST_MS), failed);
+      if (failed()) return false;
+      const restedMs = scheduler.nowMs + Math.min(2 * pollIntervalMs + 200, LONGEST_REST_MS);
+      // All the while: a turn that came and went in between may not have been told everywhere.
+      await scheduler.run(restedMs, () => failed() || !this.isAtRest());
       if (failed()) return false;
       if (this.isAtRest()) return true;
     }
