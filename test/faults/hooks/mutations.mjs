@@ -56,7 +56,7 @@ const codeMutations = [
     rewrites: [
       {
         module: 'lease-store/dist/lease-set.js',
-        find: "            if (this.remainingMs(entry) <= 0)\n                this.lose(entry, 'deadline');",
+        find: "        if (entry.open && this.remainingMs(entry) <= 0)\n            this.lose(entry, 'deadline');",
         replace: '            void entry;',
       },
       {
