@@ -4,3 +4,4 @@ export { migrationFiles, workspaceRoot, type MigrationFile } from './migration-f
 export { openRaw, providerOfUrl, type RawConnection } from './raw-connection.js';
 export { createFakeClock, type FakeClock } from './fake-clock.js';
 export { hasTools } from './optional-tools.js';
+export { Random } from './random.js';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { Random } from '../src/world/random.js';
+import { Random } from '@a2a-cluster/testing';
 import { BEGAN_MS, ended, type HistoryBuilder } from './support/build-history.js';
 import { randomHistory } from './support/random-history.js';
 import { judged } from './support/usual.js';

@@ -1,4 +1,4 @@
-import type { Random } from './random.js';
+import type { Random } from '@a2a-cluster/testing';
 import type { Owner } from './scheduler.js';
 
 /** The kinds of faults a run may have. */

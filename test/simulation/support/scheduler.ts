@@ -1,4 +1,4 @@
-import type { Random } from './random.js';
+import type { Random } from '@a2a-cluster/testing';
 
 /** Whose step it is: a replica by its name, or {@link WORLD}. */
 export type Owner = string;

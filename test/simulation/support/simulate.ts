@@ -4,7 +4,7 @@ import { Clients } from './client.js';
 import { FAULT_KINDS, Faults, type FaultKind } from './faults.js';
 import { checkRows } from './invariants.js';
 import { ACTIVE_MS, plan, restore } from './plan.js';
-import { createRandom, type Random } from './random.js';
+import { Random } from '@a2a-cluster/testing';
 import { Scheduler } from './scheduler.js';
 import { createDatabaseClock } from './sim-clock.js';
 import { boot, close } from './sim-replica.js';
@@ -52,7 +52,7 @@ const CLOSE_MS = 60_000;
 
 /** One run: everything in it follows from the seed. Not to be run beside another one, it takes `Math.random`. */
 export async function simulate(simulation: Simulation): Promise<Outcome> {
-  const random = createRandom(simulation.seed);
+  const random = new Random(simulation.seed);
   const original = Math.random;
   // Faults are errors, thousands of them, and nobody looks at their stacks.
   const { stackTraceLimit } = Error;

@@ -1,6 +1,6 @@
 import type { Database } from '@a2a-cluster/db';
 import type { Faults } from './faults.js';
-import type { Random } from './random.js';
+import type { Random } from '@a2a-cluster/testing';
 import type { Owner, Scheduler } from './scheduler.js';
 import type { DatabaseClock } from './sim-clock.js';
 import type { SimReplica } from './sim-replica.js';

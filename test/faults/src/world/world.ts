@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { workspaceRoot, type TestProvider } from '@a2a-cluster/testing';
+import { Random, workspaceRoot, type TestProvider } from '@a2a-cluster/testing';
 import {
   HISTORY_FORMAT,
   type FaultKind,
@@ -12,7 +12,6 @@ import { testBuildArgs } from '../tools/test-build.js';
 import { Client } from './client.js';
 import { startLoad, type LoadOptions, type LoadTask } from './load.js';
 import { nowMs, pause } from './now.js';
-import { Random } from './random.js';
 import { Recorder, type OpenFault } from './recorder.js';
 import { spawnReplica, type Replica } from './replica.js';
 import { startSampling } from './sampling.js';

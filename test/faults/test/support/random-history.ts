@@ -1,4 +1,4 @@
-import { Random } from '../../src/world/random.js';
+import { Random } from '@a2a-cluster/testing';
 import { BEGAN_MS, HistoryBuilder } from './build-history.js';
 
 /** How a turn ends. */

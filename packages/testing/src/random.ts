@@ -1,4 +1,7 @@
-/** A repeatable source of choices: the same seed makes the same ones (mulberry32, by Tommy Ettinger). */
+/**
+ * A repeatable source of choices: the same seed makes the same ones (mulberry32, by Tommy Ettinger). 32 bits of state:
+ * enough for a run of a test, and for nothing that has to be unguessable.
+ */
 export class Random {
   #state: number;
 
@@ -25,11 +28,10 @@ export class Random {
     return this.next() < probability;
   }
 
-  /** One of them. */
+  /** One of them. @throws RangeError when there is none. */
   pick<T>(from: readonly T[]): T {
-    const picked = from[this.int(0, from.length - 1)];
-    if (picked === undefined) throw new Error('nothing to pick from');
-    return picked;
+    if (from.length === 0) throw new RangeError('nothing to pick from');
+    return from[this.int(0, from.length - 1)] as T;
   }
 
   /** All of them, in another order. */
