@@ -115,8 +115,7 @@ async function judge(world: World): Promise<void> {
 }
 
 function roundsOf(world: World): number {
-  if (world.quick) return 500;
-  return world.provider === 'postgresql' ? 10_000 : 2_000;
+  return world.quick ? 500 : 10_000;
 }
 
 /** Rounds in flight. One writer at a time is all SQLite has. */
