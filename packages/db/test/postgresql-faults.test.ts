@@ -84,8 +84,10 @@ describe('a lock held by somebody else', () => {
     await db.journal.createTask(task);
     const lock = await bench.hold(lockTask(task));
     const commit = db.journal.commit(writeOf(task));
-    await bench.untilBlocked('requests');
+    const blocked = await bench.untilBlocked('requests');
     expect(await db.log.readHeads([task.taskId])).toMatchObject([{ taskId: task.taskId, version: 1 }]);
+    // Not between two attempts of the commit: the same one waits still.
+    expect(await bench.untilBlocked('requests')).toBe(blocked);
     await lock.free();
     expect(await commit).toEqual({ ok: true, version: 2 });
   });

@@ -233,6 +233,32 @@ describe('a call that waits at a replica that closes', () => {
     faulty.thaw();
   });
 
+  test('opens no turn any more: a follow-up that waits for the release of a parked task', async () => {
+    const faulty = createFaultyDatabase(createMemoryDatabase());
+    const letGo = gate();
+    const agent = executor(async (context, bus) => {
+      bus.publish(taskEvent(context));
+      bus.publish(statusEvent(context, TASK_STATE_INPUT_REQUIRED));
+      await letGo.passed;
+    });
+    const parts = {
+      database: faulty.database,
+      executor: agent,
+      lease: { ttlMs: 60_000, heartbeatMs: 20_000 },
+    };
+    const [a, b] = [await start(parts), await start(parts)];
+    const { id } = await send(a, request('go'));
+    const answer = expect(send(b, request('this', { taskId: id }))).rejects.toMatchObject(closed);
+    await until(() => faulty.calls('openTurn') === 1);
+    await b.handler.closeTurns({ ...soon, writeTimeoutMs: 50 });
+    await answer;
+    letGo.open();
+    await until(async () => (await faulty.database.leases.listLeases(10)).length === 0);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    expect(faulty.calls('openTurn')).toBe(1);
+    expect(await logOf(faulty.database, id)).toEqual(['task/1', 'statusUpdate/1']);
+  });
+
   test('is waited for while it can be answered', async () => {
     const database = createMemoryDatabase();
     const agent = executor(async (context, bus) => {
