@@ -4,6 +4,7 @@ export default {
     '<rootDir>/packages/*/test/**/*.test.ts',
     '<rootDir>/apps/*/test/**/*.test.ts',
     '<rootDir>/test/**/*.test.ts',
+    '<rootDir>/bench/test/**/*.test.ts',
   ],
   testPathIgnorePatterns: ['/node_modules/', '/dist/'],
   modulePathIgnorePatterns: ['/dist/'],

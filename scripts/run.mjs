@@ -1,5 +1,5 @@
 // The root commands: each does the set-up that is missing, then its work.
-//   node scripts/run.mjs demo|test|faults|build|lint|typecheck [arguments]
+//   node scripts/run.mjs demo|test|faults|bench|build|lint|typecheck [arguments]
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import { prepare, root, run, say, turbo } from './workspace.mjs';
@@ -17,6 +17,12 @@ async function demo(args) {
 async function faults(args) {
   await prepare();
   return run(node, ['test/faults/dist/main.js', ...args], shown);
+}
+
+/** The benchmarks; `-- --help` says what there is. */
+async function bench(args) {
+  await prepare();
+  return run(node, ['bench/dist/main.js', ...args], shown);
 }
 
 /** Tests with real processes and real time come one by one: beside each other they would measure the machine. */
@@ -70,7 +76,7 @@ async function lint() {
   return failed.length === 0 ? 0 : 1;
 }
 
-const commands = { demo, test, faults, build, lint, typecheck };
+const commands = { demo, test, faults, bench, build, lint, typecheck };
 const [name = '', ...args] = process.argv.slice(2);
 if (!Object.hasOwn(commands, name)) {
   say(`usage: node scripts/run.mjs ${Object.keys(commands).join('|')}`);

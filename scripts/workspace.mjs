@@ -84,7 +84,7 @@ function buildInputs() {
   const inFolders = ['packages', 'apps'].flatMap((parent) =>
     readdirSync(path.join(root, parent)).map((name) => path.join(parent, name)),
   );
-  const packages = [...inFolders, 'test/faults'];
+  const packages = [...inFolders, 'test/faults', 'bench'];
   const sources = packages.flatMap((folder) => {
     const src = path.join(root, folder, 'src');
     if (!existsSync(src)) return [];

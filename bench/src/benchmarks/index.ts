@@ -1,0 +1,5 @@
+import type { Benchmark } from '../benchmark.js';
+import { httpTurns } from './http-turns.js';
+
+/** All benchmarks, in the order they run. */
+export const benchmarks: readonly Benchmark[] = [httpTurns];

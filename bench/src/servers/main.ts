@@ -1,0 +1,51 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import express from 'express';
+import { jsonRpcHandler, UserBuilder } from '@a2a-js/sdk/server/express';
+import { countStatements } from '../harness/statements.js';
+import { BenchAgent } from './agent.js';
+import { openHandler } from './handlers.js';
+import type { ServerCommand, ServerMessage, ServerSettings, ServerStats } from './protocol.js';
+
+// A server process of a benchmark: one request handler behind the SDK's own JSON-RPC handler.
+const settings = JSON.parse(process.argv[2] ?? '{}') as ServerSettings;
+const statements = countStatements();
+const agent = new BenchAgent();
+const opened = await openHandler(settings, agent);
+
+const app = express();
+app.use(
+  '/a2a/jsonrpc',
+  ...opened.middleware,
+  jsonRpcHandler({ requestHandler: opened.handler, userBuilder: UserBuilder.noAuthentication }),
+);
+const server = createServer({ requestTimeout: 0 }, app);
+server.listen({ port: 0, host: '127.0.0.1', backlog: 4096 }, () => {
+  say({ type: 'ready', port: (server.address() as AddressInfo).port });
+});
+
+process.on('message', (command: ServerCommand) => {
+  if (command.type === 'stats') say({ type: 'stats', stats: stats() });
+  else if (command.type === 'release') agent.release();
+  else void close();
+});
+// Whoever started this process is gone.
+process.on('disconnect', () => void close());
+
+function say(message: ServerMessage): void {
+  process.send?.(message);
+}
+
+function stats(): ServerStats {
+  globalThis.gc?.();
+  const { user, system } = process.cpuUsage();
+  const { rss } = process.memoryUsage();
+  return { rssBytes: rss, cpuMs: (user + system) / 1000, statements: [...statements.take()] };
+}
+
+async function close(): Promise<void> {
+  server.close();
+  server.closeAllConnections();
+  await opened.close();
+  process.exit(0);
+}

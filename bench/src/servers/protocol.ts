@@ -1,0 +1,32 @@
+/** What a server process is. */
+export interface ServerSettings {
+  /**
+   * `cluster`: ours. `sdk`: `DefaultRequestHandler` over its own `DatabaseTaskStore`. `original`: whole task rewritten
+   * per event, a poll per subscriber, a renewal per task. The `-memory` kinds keep nothing in a database.
+   */
+  readonly kind: 'cluster' | 'sdk' | 'original' | 'cluster-memory' | 'sdk-memory';
+  /** Empty for the `-memory` kinds. */
+  readonly databaseUrl: string;
+  readonly poolSize?: number;
+  /** Ours only. */
+  readonly hints?: 'auto' | 'listen' | 'poll';
+  /** Ours only. */
+  readonly pollIntervalMs?: number;
+}
+
+/** What a server has used. */
+export interface ServerStats {
+  readonly rssBytes: number;
+  /** Since it started. */
+  readonly cpuMs: number;
+  /** Sent to PostgreSQL since the last time they were asked for, by text. */
+  readonly statements: readonly (readonly [string, number])[];
+}
+
+/** What a server says. */
+export type ServerMessage =
+  { readonly type: 'ready'; readonly port: number } | { readonly type: 'stats'; readonly stats: ServerStats };
+
+/** What a server is told. */
+export type ServerCommand =
+  { readonly type: 'stats' } | { readonly type: 'release' } | { readonly type: 'close' };
