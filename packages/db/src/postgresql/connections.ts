@@ -7,6 +7,7 @@ import {
   keepsConnection,
   statementFault,
 } from '../errors/postgresql-faults.js';
+import type { Prepared } from './prepared.js';
 
 /** One SQL statement: one round trip, one commit. */
 export interface Statement {
@@ -30,19 +31,15 @@ export interface Connections {
 /** Options of {@link createConnections}. */
 export interface ConnectionsOptions {
   readonly config: pg.PoolConfig;
+  /** Shared by all pools of a database. */
+  readonly prepared: Prepared;
   readonly logger: Logger;
   readonly clock: Clock;
 }
 
-/**
- * Opens no connection yet.
- *
- * Statements are sent unnamed. Named ones would save the parsing (some 0.1 ms), but PgBouncer hands every
- * transaction to another server connection, which has never heard the name: before its version 1.21 that is an
- * error, and this side cannot know what stands in between.
- */
+/** Opens no connection yet. Statements are prepared, see {@link Prepared}. */
 export function createConnections(options: ConnectionsOptions): Connections {
-  const { logger, clock } = options;
+  const { logger, clock, prepared } = options;
   const pool = new pg.Pool(options.config);
   const clients = watch(pool, options);
   let closing: Promise<void> | undefined;
@@ -62,7 +59,7 @@ export function createConnections(options: ConnectionsOptions): Connections {
     async run<R extends pg.QueryResultRow>(statement: Statement, values: readonly unknown[]): Promise<R[]> {
       const client = await acquire(statement.name);
       try {
-        const { rows } = await client.query<R>(statement.text, [...values]);
+        const { rows } = await prepared.query<R>(client, statement, values);
         client.release();
         return rows;
       } catch (cause) {

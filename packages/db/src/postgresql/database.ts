@@ -12,10 +12,17 @@ import { createPostgresHints } from './hints.js';
 import { createPostgresJournal } from './journal.js';
 import { createPostgresLeases } from './leases.js';
 import { createPostgresLog } from './log.js';
+import { createPrepared } from './prepared.js';
 import { createRetrying } from './retry.js';
 
 /** Two, so that one beat that waits does not hold up the next. */
 const BEAT_POOL_SIZE = 2;
+
+/**
+ * How long a connection for requests lives. Its prepared plans were made for the tables of their day; where nothing
+ * analyses those, the plans of an empty table would be kept for good.
+ */
+const LIFETIME_S = 15 * 60;
 
 /** How long `close` waits for statements that run. */
 const CLOSE_MS = 2_000;
@@ -65,12 +72,14 @@ function connect(options: DatabaseOptions) {
   const target = parsePostgresUrl(options.url);
   const limits = requestLimits(options);
   const beat = beatLimits(options);
+  const prepared = createPrepared({ logger });
   const open = (config: Parameters<typeof createConnections>[0]['config']): Connections =>
-    createConnections({ config, logger, clock });
+    createConnections({ config, logger, clock, prepared });
   const requests = open({
     ...poolConfig({ target, limits, purpose: 'requests' }),
     max: options.poolSize ?? 10,
     idleTimeoutMillis: 30_000,
+    maxLifetimeSeconds: LIFETIME_S,
   });
   // Never idle out: a beat must not pay for a connect.
   const beats = open({

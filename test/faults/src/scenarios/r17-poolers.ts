@@ -29,7 +29,7 @@ export const noHints: Scenario = {
 };
 
 /**
- * PgBouncer in transaction mode: LISTEN hears nothing, statements have no names, settings of a session do not stick.
+ * PgBouncer in transaction mode: LISTEN hears nothing, names of statements get lost, settings of a session do not stick.
  * As nobody has configured it, it refuses our start parameters too, and the settings stand at the database.
  */
 export const pooler: Scenario = {
@@ -51,10 +51,12 @@ export const pooler: Scenario = {
       );
       world.expect(warned, `${replica.name} did not warn at its start that there are no hints`);
     }
-    const bad = world.recorder.logs.filter(({ msg, fields }) =>
-      /prepared statement/i.test(msg + JSON.stringify(fields)),
+    const bad = world.recorder.logs.filter(
+      ({ msg, fields }) =>
+        /prepared statement/i.test(msg + JSON.stringify(fields)) &&
+        !msg.startsWith('prepared statements get lost'),
     );
-    world.expect(bad.length === 0, `a statement with a name: ${JSON.stringify(bad[0])}`);
+    world.expect(bad.length === 0, `a statement failed for its name: ${JSON.stringify(bad[0])}`);
     const refused = world.recorder.calls.filter(({ error }) => error !== null).length;
     world.expect(refused === 0, `${refused} calls were refused`);
   },
