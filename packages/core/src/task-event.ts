@@ -21,6 +21,8 @@ export interface NewEvent {
   readonly writeId: string;
   /** Set on `message` rows and on the first `task` row: the user message that opened the turn. */
   readonly messageId?: string | undefined;
+  /** What the payload decodes to, where it is at hand. It is handed to subscribers: share it with nothing else. */
+  readonly decoded?: TaskEvent | undefined;
 }
 
 /** A row of `task_events`. */
@@ -35,6 +37,8 @@ export interface EventRow {
   readonly holder: string;
   /** The turn the row belongs to, or ended. */
   readonly epoch: number;
+  /** See {@link NewEvent.decoded}; never set on rows that were read. */
+  readonly decoded?: TaskEvent | undefined;
 }
 
 /** The codec's JSON of an event, as `task_events.payload` holds it. */

@@ -10,6 +10,7 @@ export class Entry {
 
   constructor(row: EventRow) {
     this.row = row;
+    this.#event = row.decoded;
     this.bytes = Buffer.byteLength(row.payload, 'utf8');
   }
 

@@ -11,11 +11,12 @@ import {
   type TaskEvent,
 } from '@a2a-cluster/core';
 
-/** An event on its way into the log: encoded once, with the task as it is after it. */
+/** An event on its way into the log: encoded once. */
 export interface PreparedEvent {
   readonly newEvent: NewEvent;
-  readonly taskAfter: Task;
   readonly stateAfter: StateName;
+  /** The status it sets or repeats; null: it says nothing of the status. */
+  readonly status: { readonly timestamp: string | undefined } | null;
   readonly terminal: boolean;
   /** A status update, or a task whose state differs from the one before: the turn has been heard (protocol 4). */
   readonly setsStatus: boolean;
@@ -26,8 +27,12 @@ export interface PreparedEvent {
 export interface PrepareContext {
   readonly taskId: string;
   readonly contextId: string;
-  /** The task before the event; undefined for a new task. */
-  readonly task: Task | undefined;
+  /** Whether there is a task before the event. */
+  readonly exists: boolean;
+  /** Its state, `''` where there is none. */
+  readonly state: StateName;
+  /** The task before the event, folded when it is asked for. */
+  task(): Task | undefined;
   readonly userMessage: Message;
   /** Whether the turn has published nothing yet. */
   readonly first: boolean;
@@ -42,8 +47,9 @@ export type Unfit =
   | { readonly why: 'wrong_order' | 'wrong_task' | 'too_large'; readonly text: string };
 
 /**
- * Checks, folds and encodes what an executor has published. The fold goes on from the decoded form, so it is what any
- * reader of the log makes of it, whatever else hung on the object.
+ * Checks and encodes what an executor has published. All goes on from the decoded form, so it is what any reader of
+ * the log makes of it, whatever else hung on the object. Only a `task` event is merged with what was there before:
+ * the cost of all others does not grow with the task.
  *
  * @throws when the event cannot be encoded.
  */
@@ -52,27 +58,66 @@ export function prepareEvent(published: AgentExecutionEvent, context: PrepareCon
   if (unfit !== null) return unfit;
   const encoded = encodeEvent(inContext(published as TaskEvent, context.contextId));
   const event = decodeEvent(published.kind, encoded);
-  const taskAfter = project(context.task, event, context.userMessage);
-  if (taskAfter === undefined || taskAfter === context.task) return { why: 'no_effect' };
-  const stored: TaskEvent = event.kind === 'task' ? { kind: 'task', data: taskAfter } : event;
-  const payload = event.kind === 'task' ? encodeEvent(stored) : encoded;
+  if (isTerminalName(context.state)) return { why: 'no_effect' };
+  if (event.kind === 'task') return mergedTask(event, context);
+  if (!context.exists || (event.kind === 'artifactUpdate' && !event.data.artifact))
+    return { why: 'no_effect' };
+  const setsStatus = event.kind === 'statusUpdate';
+  const status = setsStatus ? event.data.status : undefined;
+  return sized(context, {
+    payload: encoded,
+    event,
+    decoded: event,
+    status: setsStatus ? { timestamp: status?.timestamp } : null,
+    stateAfter: setsStatus ? stateName(status?.state) : context.state,
+    setsStatus,
+  });
+}
+
+/** Stored is the merged task: a reader needs nothing from before it. */
+function mergedTask(
+  event: TaskEvent & { readonly kind: 'task' },
+  context: PrepareContext,
+): PreparedEvent | Unfit {
+  const merged = project(context.task(), event, context.userMessage);
+  if (merged === undefined) return { why: 'no_effect' };
+  const stored: TaskEvent = { kind: 'task', data: merged };
+  const stateAfter = stateName(merged.status?.state);
+  return sized(context, {
+    payload: encodeEvent(stored),
+    event: stored,
+    // Not decoded: the merged task shares its parts with the fold.
+    decoded: undefined,
+    status: { timestamp: merged.status?.timestamp },
+    stateAfter,
+    setsStatus: !context.exists || stateAfter !== context.state,
+  });
+}
+
+interface Encoded extends Pick<PreparedEvent, 'status' | 'stateAfter' | 'setsStatus'> {
+  readonly payload: string;
+  readonly event: TaskEvent;
+  readonly decoded: TaskEvent | undefined;
+}
+
+function sized(context: PrepareContext, encoded: Encoded): PreparedEvent | Unfit {
+  const { payload, event, decoded, status, stateAfter, setsStatus } = encoded;
   const bytes = Buffer.byteLength(payload, 'utf8');
   if (bytes > context.maxEventBytes) {
     return { why: 'too_large', text: `an event has ${bytes} bytes, the limit is ${context.maxEventBytes}` };
   }
-  const stateAfter = stateName(taskAfter.status?.state);
-  const stateBefore = context.task && stateName(context.task.status?.state);
   return {
     newEvent: {
-      kind: stored.kind,
+      kind: event.kind,
       payload,
       writeId: context.newId(),
-      messageId: context.task === undefined ? context.userMessage.messageId : undefined,
+      messageId: context.exists ? undefined : context.userMessage.messageId,
+      decoded,
     },
-    taskAfter,
+    status,
     stateAfter,
     terminal: isTerminalName(stateAfter),
-    setsStatus: stored.kind === 'statusUpdate' || (stored.kind === 'task' && stateAfter !== stateBefore),
+    setsStatus,
     bytes,
   };
 }

@@ -48,7 +48,7 @@ export class RunningTurn {
   private readonly writer: TurnWriter;
   private executor: AgentExecutor | null = null;
   private logger: Logger;
-  private stored: { readonly version: number; readonly task: Task | undefined };
+  private storedVersion: number;
   private cancelling: Cancelling | null = null;
   /** Nothing the executor publishes is taken any more. */
   private sealed = false;
@@ -69,7 +69,7 @@ export class RunningTurn {
     this.taskId = taskId;
     this.document = new TurnDocument(parts, spec);
     this.timers = new TurnTimers(parts.clock, (error) => this.broke(error));
-    this.stored = { version: opened?.version ?? 0, task: undefined };
+    this.storedVersion = opened?.version ?? 0;
     this.logger = withFields(parts.logger, { taskId, replicaId: parts.holder });
     this.lease = new TurnLease({
       taskId,
@@ -107,7 +107,7 @@ export class RunningTurn {
 
   /** The last stored document of this turn, if it is exactly of that version. */
   taskAt(version: number): Task | undefined {
-    return this.stored.version === version ? this.stored.task : undefined;
+    return this.writer.taskAt(version);
   }
 
   /**
@@ -133,7 +133,7 @@ export class RunningTurn {
   /** Ends a turn whose executor could not be started: FAILED where there is a task, else without a trace. */
   async fail(error: unknown): Promise<void> {
     this.executorReturned = true;
-    if (this.document.task === undefined) return this.finish({ type: 'fault', error });
+    if (!this.document.exists) return this.finish({ type: 'fault', error });
     await this.conclude({ error });
   }
 
@@ -273,8 +273,8 @@ export class RunningTurn {
 
   /** Whether a turn may stop here without ending its task. */
   private isComplete(): boolean {
-    const { task, published, state } = this.document;
-    if (task === undefined) return this.answeredByMessage;
+    const { exists, published, state } = this.document;
+    if (!exists) return this.answeredByMessage;
     return this.parts.options.incompleteTurn === 'keep' || (published && isInterruptedName(state));
   }
 
@@ -296,7 +296,7 @@ export class RunningTurn {
   private async releaseLease(): Promise<void> {
     await this.writer.drained();
     if (this.finished) return;
-    if ((await this.lease.release(this.stored.version)) === 'over') return this.finish({ type: 'ended' });
+    if ((await this.lease.release(this.storedVersion)) === 'over') return this.finish({ type: 'ended' });
     // The mark came after the last beat. Nobody else may live to act on it, and the agent has no more to say.
     this.logger.info({}, 'a cancel was requested before the turn was let go');
     this.writeCanceled();
@@ -310,7 +310,7 @@ export class RunningTurn {
   }
 
   private onStored(stored: StoredBatch): void {
-    this.stored = stored;
+    this.storedVersion = stored.version;
     if (stored.terminal) return this.finish({ type: 'ended' });
     if (this.document.heard && isInterruptedName(stored.state)) this.limitLingering();
     else this.endLingering();
@@ -370,6 +370,7 @@ export class RunningTurn {
       maxEventBytes: parts.options.maxEventBytes,
       maxQueuedBytes: parts.options.maxQueuedBytes,
       opened: spec.opened,
+      fold: this.document.fold,
       lost: lost.signal,
       authority: () => lease.authority(),
       events: {

@@ -1,13 +1,16 @@
-import type { Task } from '@a2a-js/sdk';
 import type { AgentExecutionEvent } from '@a2a-js/sdk/server';
 import { ClusterError, stateName, type FailureReason, type StateName } from '@a2a-cluster/core';
+import { TaskFold } from './task-fold.js';
 import { prepareEvent, type PreparedEvent, type Unfit } from './prepared-event.js';
 import { canceledEvent, failedEvent } from './turn-endings.js';
 import type { TurnParts, TurnSpec } from './turn-spec.js';
 
 /** The task as the turn's events leave it, stored or not, and what the executor has said so far. */
 export class TurnDocument {
-  private current: Task | undefined;
+  /** Of all events taken, stored or not. */
+  readonly fold: TaskFold;
+  private isThere: boolean;
+  private stateNow: StateName;
   private spoke = false;
   private saidStatus = false;
 
@@ -15,16 +18,19 @@ export class TurnDocument {
     private readonly parts: Pick<TurnParts, 'clock' | 'options' | 'newId'>,
     private readonly spec: Pick<TurnSpec, 'taskId' | 'contextId' | 'userMessage' | 'opened'>,
   ) {
-    this.current = spec.opened?.task;
+    const task = spec.opened?.task;
+    this.fold = new TaskFold(task);
+    this.isThere = task !== undefined;
+    this.stateNow = stateName(task?.status?.state);
   }
 
-  /** Undefined: a new task that nothing was said of. */
-  get task(): Task | undefined {
-    return this.current;
+  /** False: a new task that nothing was said of. */
+  get exists(): boolean {
+    return this.isThere;
   }
 
   get state(): StateName {
-    return stateName(this.current?.status?.state);
+    return this.stateNow;
   }
 
   /** Whether the turn has published anything, a message included. */
@@ -59,10 +65,12 @@ export class TurnDocument {
 
   /** Goes on from after this event; true when it is the first of a new task. */
   take(prepared: PreparedEvent): boolean {
-    const isFirst = this.current === undefined;
+    const isFirst = !this.isThere;
+    this.isThere = true;
     this.spoke = true;
     this.saidStatus ||= prepared.setsStatus;
-    this.current = prepared.taskAfter;
+    this.stateNow = prepared.stateAfter;
+    this.fold.add(prepared.newEvent);
     return isFirst;
   }
 
@@ -77,13 +85,15 @@ export class TurnDocument {
     const { taskId, contextId, userMessage } = this.spec;
     const { options, newId } = this.parts;
     const { maxEventBytes } = options;
-    return { taskId, contextId, userMessage, task: this.current, first, maxEventBytes, newId };
+    const { exists, state, fold } = this;
+    const task = (): ReturnType<TaskFold['at']> => fold.at(fold.count);
+    return { taskId, contextId, userMessage, exists, state, task, first, maxEventBytes, newId };
   }
 
   private endingContext(): Parameters<typeof failedEvent>[0] {
     const { taskId, contextId, userMessage } = this.spec;
     const { clock, newId } = this.parts;
     const timestamp = clock.wallIso();
-    return { taskId, contextId, userMessage, task: this.current, timestamp, messageId: newId() };
+    return { taskId, contextId, userMessage, exists: this.exists, timestamp, messageId: newId() };
   }
 }

@@ -1,4 +1,4 @@
-import { TaskState, type Message, type Task } from '@a2a-js/sdk';
+import { TaskState, type Message } from '@a2a-js/sdk';
 import type { AgentExecutionEvent } from '@a2a-js/sdk/server';
 import { clusterStatus, failedStatus, FAILURE_TEXT, type FailureReason } from '@a2a-cluster/core';
 
@@ -6,8 +6,8 @@ import { clusterStatus, failedStatus, FAILURE_TEXT, type FailureReason } from '@
 export interface EndingContext {
   readonly taskId: string;
   readonly contextId: string;
-  /** Undefined: the task is not there yet, so the ending has to be a task itself. */
-  readonly task: Task | undefined;
+  /** False: the task is not there yet, so the ending has to be a task itself. */
+  readonly exists: boolean;
   readonly userMessage: Message;
   /** ISO 8601. */
   readonly timestamp: string;
@@ -30,7 +30,7 @@ export function failedEvent(
     messageId,
     text: text ?? FAILURE_TEXT[reason],
   });
-  if (context.task !== undefined) return { kind: 'statusUpdate', data: update };
+  if (context.exists) return { kind: 'statusUpdate', data: update };
   const { status, metadata } = update;
   return {
     kind: 'task',
@@ -39,7 +39,7 @@ export function failedEvent(
 }
 
 /** The status update that ends a cancelled turn whose agent did not do it itself. */
-export function canceledEvent(context: Omit<EndingContext, 'task' | 'userMessage'>): AgentExecutionEvent {
+export function canceledEvent(context: Omit<EndingContext, 'exists' | 'userMessage'>): AgentExecutionEvent {
   const { taskId, contextId, timestamp, messageId } = context;
   const data = clusterStatus({
     taskId,

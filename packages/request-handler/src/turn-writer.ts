@@ -4,6 +4,8 @@ import type { TaskMove } from '@a2a-cluster/db';
 import type { CommitResult, CreateResult, Journal, LeaseAuthority } from '@a2a-cluster/task-store';
 import type { PreparedEvent } from './prepared-event.js';
 import { SnapshotPolicy } from './snapshot-policy.js';
+import type { TaskFold } from './task-fold.js';
+import type { OpenedTurn } from './turn-spec.js';
 
 /** Most bytes that go into one commit; a single larger event goes alone. */
 const MAX_BATCH_BYTES = 1024 * 1024;
@@ -23,7 +25,9 @@ export interface TurnWriterOptions {
   readonly maxEventBytes: number;
   readonly maxQueuedBytes: number;
   /** Where the log stands; null: the task is not stored yet. */
-  readonly opened: { readonly version: number; readonly task: Task } | null;
+  readonly opened: Pick<OpenedTurn, 'version' | 'task'> | null;
+  /** Holds every event that the writer is given, before it is. */
+  readonly fold: TaskFold;
   /** Fires when nothing may be written any more. */
   readonly lost: AbortSignal;
   /** The right to write, once the task is stored. */
@@ -34,8 +38,6 @@ export interface TurnWriterOptions {
 /** What stands in the log now. */
 export interface StoredBatch {
   readonly version: number;
-  /** The task as of that version; undefined where the log has more than the turn knows of. */
-  readonly task: Task | undefined;
   readonly state: StateName;
   readonly terminal: boolean;
 }
@@ -68,6 +70,8 @@ export class TurnWriter {
   private readonly snapshots: SnapshotPolicy;
   /** Rows were adopted that the turn's own document lacks: it must not become the snapshot any more. */
   private documentLags = false;
+  /** How many events of the turn have gone into batches. */
+  private taken = 0;
   private readonly waiters: (() => void)[] = [];
 
   constructor(private readonly options: TurnWriterOptions) {
@@ -81,6 +85,13 @@ export class TurnWriter {
   /** Whether the task stands in the database. */
   get isCreated(): boolean {
     return this.created;
+  }
+
+  /** The task as of that version; undefined where it is not exactly the last that was stored. */
+  taskAt(version: number): Task | undefined {
+    return version === this.version && !this.documentLags && !this.pumping
+      ? this.options.fold.at(this.taken)
+      : undefined;
   }
 
   /** Takes an event; false when the queue is over its limit with it (it is taken all the same). */
@@ -131,6 +142,7 @@ export class TurnWriter {
       bytes += next.bytes;
       if (next.terminal) break;
     }
+    this.taken += batch.length;
     return batch;
   }
 
@@ -153,31 +165,30 @@ export class TurnWriter {
     if ('adopted' in result && result.adopted.length > 0) this.documentLags = true;
     const snapshotBytes = move.snapshot === null ? null : Buffer.byteLength(move.snapshot, 'utf8');
     this.snapshots.stored({ bytes, snapshotBytes });
-    const task = this.documentLags ? undefined : last.taskAfter;
     const { version } = result;
-    this.options.events.onStored({ version, task, state: last.stateAfter, terminal: move.terminal });
+    this.options.events.onStored({ version, state: last.stateAfter, terminal: move.terminal });
     if (move.terminal) this.stop();
   }
 
   private moveOf(batch: readonly PreparedEvent[], last: PreparedEvent, bytes: number): TaskMove {
     const setsStatus = batch.some((event) => event.setsStatus);
-    const touchesStatus = setsStatus || batch.some((event) => event.newEvent.kind === 'task');
+    const status = batch.findLast((event) => event.status !== null)?.status;
     const parks = isInterruptedName(last.stateAfter) && setsStatus;
     return {
       state: last.stateAfter === this.state ? null : last.stateAfter,
-      statusTimestamp: touchesStatus ? storableTimestamp(last.taskAfter.status?.timestamp) : null,
+      statusTimestamp: storableTimestamp(status?.timestamp),
       terminal: last.terminal,
       clearsPending: setsStatus,
-      snapshot: this.snapshotOf(last, { bytes, ends: last.terminal || parks }),
+      snapshot: this.snapshotOf({ bytes, ends: last.terminal || parks }),
     };
   }
 
-  private snapshotOf(
-    last: PreparedEvent,
-    batch: { readonly bytes: number; readonly ends: boolean },
-  ): string | null {
+  private snapshotOf(batch: { readonly bytes: number; readonly ends: boolean }): string | null {
     if (this.documentLags || !this.snapshots.isDue(batch)) return null;
-    const snapshot = JSON.stringify(Task.toJSON(last.taskAfter));
+    const task = this.options.fold.at(this.taken);
+    // Folded past this batch for a later event: the next batch brings it.
+    if (task === undefined) return null;
+    const snapshot = JSON.stringify(Task.toJSON(task));
     const bytes = Buffer.byteLength(snapshot, 'utf8');
     if (bytes + batch.bytes <= this.options.maxEventBytes) return snapshot;
     this.snapshots.tooLarge(bytes);

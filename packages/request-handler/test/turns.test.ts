@@ -1,8 +1,9 @@
 import { describe, expect, test } from '@jest/globals';
 import { TaskState, type StreamResponse, type Task } from '@a2a-js/sdk';
 import { UnsupportedOperationError } from '@a2a-js/sdk/errors';
-import { createMemoryDatabase } from '@a2a-cluster/db';
+import { createMemoryDatabase, type Database } from '@a2a-cluster/db';
 import { artifactEvent, statusEvent, taskEvent } from '../../../test/integration/support/events.js';
+import { turnOf } from '../src/index.js';
 import { collect, contextOf, executor, replicasOfTest, request } from './support.js';
 
 const start = replicasOfTest();
@@ -123,5 +124,41 @@ describe('a turn', () => {
       $case: 'text',
       value: 'Agent execution error: no luck',
     });
+  });
+});
+
+describe('the snapshot of a task', () => {
+  const snapshotVersions = (database: Database): { readonly written: number[] } => {
+    const written: number[] = [];
+    const { commit, createTask } = database.journal;
+    Object.assign(database.journal, {
+      commit: (write: Parameters<typeof commit>[0]) => {
+        if (write.snapshot !== null) written.push(write.expectedVersion + write.events.length);
+        return commit(write);
+      },
+      createTask: (create: Parameters<typeof createTask>[0]) => {
+        if (create.snapshot !== null) written.push(create.events.length);
+        return createTask(create);
+      },
+    });
+    return { written };
+  };
+  const chunks = (count: number, bytes: number) =>
+    executor(async (context, bus) => {
+      bus.publish(taskEvent(context));
+      for (let index = 0; index < count; index += 1) {
+        bus.publish(artifactEvent(context, 'x'.repeat(bytes), true));
+        await turnOf(context).drained();
+      }
+      bus.publish(statusEvent(context, TaskState.TASK_STATE_INPUT_REQUIRED, `${count}`));
+    });
+
+  test('is written when the events since the last one weigh more than it, and when the turn ends', async () => {
+    const database = createMemoryDatabase();
+    const { written } = snapshotVersions(database);
+    // 20 KB each: 4 fill the first 64 KiB, the next 4 weigh as much as the snapshot of 4, then 8, and the end.
+    const { handler } = await start({ executor: chunks(16, 20_000), database });
+    await handler.sendMessage(request('go'), contextOf());
+    expect(written).toEqual([5, 9, 17, 18]);
   });
 });

@@ -103,5 +103,6 @@ export function rowsOf(batch: {
     messageId: event.messageId ?? null,
     holder: batch.holder,
     epoch: batch.epoch,
+    ...(event.decoded === undefined ? {} : { decoded: event.decoded }),
   }));
 }
