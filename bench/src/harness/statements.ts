@@ -37,7 +37,10 @@ export function countStatements(): StatementCount {
 }
 
 function labelOf(query: unknown): string {
-  const text = typeof query === 'string' ? query : ((query as { text?: unknown } | null)?.text ?? '?');
+  const { name, text: sql } = (typeof query === 'object' && query ? query : {}) as Record<string, unknown>;
+  // A name of ours ends in a digest of its text.
+  if (typeof name === 'string') return name.replace(/_[0-9a-f]{12}$/, '');
+  const text = typeof query === 'string' ? query : (sql ?? '?');
   return String(text).replaceAll(/\s+/g, ' ').trim().slice(0, LABEL_LENGTH);
 }
 

@@ -1,15 +1,14 @@
+import { randomUUID } from 'node:crypto';
 import { EventEmitter, once } from 'node:events';
 import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises';
+import { Role, TaskState, type Artifact, type Message, type Part } from '@a2a-js/sdk';
 import {
-  Role,
-  TaskState,
-  type Artifact,
-  type Message,
-  type Task,
-  type TaskArtifactUpdateEvent,
-  type TaskStatusUpdateEvent,
-} from '@a2a-js/sdk';
-import type { AgentExecutor, ExecutionEventBus, RequestContext } from '@a2a-js/sdk/server';
+  AgentEvent,
+  type AgentExecutionEvent,
+  type AgentExecutor,
+  type ExecutionEventBus,
+  type RequestContext,
+} from '@a2a-js/sdk/server';
 
 /** What a turn does, as the JSON text of its message. */
 export interface Script {
@@ -48,15 +47,15 @@ export class BenchAgent implements AgentExecutor {
   execute = async (context: RequestContext, bus: ExecutionEventBus): Promise<void> => {
     const script = scriptOf(context.userMessage);
     const released = script.hold === true ? once(this.released, 'release') : null;
-    bus.publish({ kind: 'task', data: taskOf(context) });
+    bus.publish(firstEvent(context));
     const chunks = script.events - 2;
     for (let index = 0; index < chunks; index += 1) {
       await (script.paceMs ? pause(script.paceMs) : nextTurn());
-      bus.publish({ kind: 'artifactUpdate', data: chunkOf(context, script, index) });
+      bus.publish(chunkEvent(context, { text: textOf(script), append: index > 0 }));
     }
     await released;
     await nextTurn();
-    bus.publish({ kind: 'statusUpdate', data: endOf(context, script) });
+    bus.publish(endEvent(context, { messageId: randomUUID(), ask: script.ask === true }));
     bus.finished();
   };
 
@@ -68,48 +67,63 @@ function scriptOf(message: Message): Script {
   return JSON.parse(content?.$case === 'text' ? content.value : '') as Script;
 }
 
-function taskOf({ taskId, contextId, task, userMessage }: RequestContext): Task {
-  const status = {
-    state: TaskState.TASK_STATE_WORKING,
-    message: undefined,
-    timestamp: new Date().toISOString(),
-  };
-  if (task) return { ...task, status };
-  return { id: taskId, contextId, status, artifacts: [], history: [userMessage], metadata: undefined };
+function textOf(script: Script): string {
+  const stamp = script.stamp === true ? `@${process.hrtime.bigint()}@` : '';
+  return stamp.padEnd(script.bytes ?? 40, 'lorem ipsum ');
 }
 
-function chunkOf(context: RequestContext, script: Script, index: number): TaskArtifactUpdateEvent {
-  const stamp = script.stamp === true ? `@${process.hrtime.bigint()}@` : '';
-  const text = stamp.padEnd(script.bytes ?? 40, 'lorem ipsum ');
+/** The task at the beginning of a turn: new, or as it was, and WORKING. */
+export function firstEvent({ taskId, contextId, task, userMessage }: RequestContext): AgentExecutionEvent {
+  const state = TaskState.TASK_STATE_WORKING;
+  const status = { state, message: undefined, timestamp: new Date().toISOString() };
+  if (task) return AgentEvent.task({ ...task, status });
+  const history = [userMessage];
+  return AgentEvent.task({ id: taskId, contextId, status, artifacts: [], history, metadata: undefined });
+}
+
+/** A chunk of the one artifact. */
+export function chunkEvent(
+  { taskId, contextId }: RequestContext,
+  { text, append }: { readonly text: string; readonly append: boolean },
+): AgentExecutionEvent {
   const artifact: Artifact = {
     artifactId: 'output',
     name: '',
     description: '',
-    parts: [{ content: { $case: 'text', value: text }, metadata: undefined, filename: '', mediaType: '' }],
+    parts: [textPart(text)],
     metadata: undefined,
     extensions: [],
   };
-  const { taskId, contextId } = context;
-  return { taskId, contextId, artifact, append: index > 0, lastChunk: false, metadata: undefined };
+  return AgentEvent.artifactUpdate({
+    taskId,
+    contextId,
+    artifact,
+    append,
+    lastChunk: false,
+    metadata: undefined,
+  });
 }
 
-function endOf(context: RequestContext, script: Script): TaskStatusUpdateEvent {
-  const { taskId, contextId } = context;
-  const state = script.ask === true ? TaskState.TASK_STATE_INPUT_REQUIRED : TaskState.TASK_STATE_COMPLETED;
+/** The status that ends a turn: COMPLETED, or the request for input. */
+export function endEvent(
+  { taskId, contextId }: RequestContext,
+  { messageId, ask = false }: { readonly messageId: string; readonly ask?: boolean },
+): AgentExecutionEvent {
+  const state = ask ? TaskState.TASK_STATE_INPUT_REQUIRED : TaskState.TASK_STATE_COMPLETED;
   const message: Message = {
-    messageId: `${taskId}-${Math.random()}`,
+    messageId,
     contextId,
     taskId,
     role: Role.ROLE_AGENT,
-    parts: [{ content: { $case: 'text', value: 'done' }, metadata: undefined, filename: '', mediaType: '' }],
+    parts: [textPart('done')],
     metadata: undefined,
     extensions: [],
     referenceTaskIds: [],
   };
-  return {
-    taskId,
-    contextId,
-    status: { state, message, timestamp: new Date().toISOString() },
-    metadata: undefined,
-  };
+  const status = { state, message, timestamp: new Date().toISOString() };
+  return AgentEvent.statusUpdate({ taskId, contextId, status, metadata: undefined });
+}
+
+function textPart(value: string): Part {
+  return { content: { $case: 'text', value }, metadata: undefined, filename: '', mediaType: '' };
 }
