@@ -8,6 +8,7 @@ import { serverVersions } from './harness/server-versions.js';
 import { isOk, toJson, type Report } from './report/json.js';
 import { toMarkdown } from './report/markdown.js';
 import { putBetweenMarks } from './report/page.js';
+import { writeSummary } from './report/profile-summary.js';
 import { runBenchmarks } from './run.js';
 
 const say = (text: string): void => void process.stderr.write(`${text}\n`);
@@ -35,6 +36,7 @@ async function main(wish: Wish): Promise<number> {
     profileFolder: wish.profile ?? null,
     say,
   });
+  if (wish.profile !== undefined) say(`Where the time went: ${writeSummary(wish.profile)}`);
   await tell(report, wish, databases);
   return isOk(report) ? 0 : 1;
 }
