@@ -63,6 +63,10 @@ export default tseslint.config(
     rules: { 'no-restricted-properties': 'off' },
   },
   {
+    files: ['bench/src/**/*.ts'],
+    rules: sizes,
+  },
+  {
     files: ['packages/testing/**/*.ts'],
     rules: { 'no-restricted-properties': 'off', 'max-lines-per-function': 'off' },
   },

@@ -10,7 +10,7 @@ import {
 } from '@a2a-js/sdk/server';
 import type pg from 'pg';
 import { TERMINAL_STATE_NAMES, stateName } from '@a2a-cluster/core';
-import type { OpenedHandler } from '../servers/handlers.js';
+import type { OpenedHandler } from '../servers/opened-handler.js';
 import { openSdkStore } from './sdk-store.js';
 
 /** What {@link openOriginal} is told. */

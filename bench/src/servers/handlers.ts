@@ -1,23 +1,12 @@
 import type { RequestHandler } from 'express';
 import type { AgentCard } from '@a2a-js/sdk';
-import {
-  DefaultRequestHandler,
-  InMemoryTaskStore,
-  type A2ARequestHandler,
-  type AgentExecutor,
-} from '@a2a-js/sdk/server';
+import { DefaultRequestHandler, InMemoryTaskStore, type AgentExecutor } from '@a2a-js/sdk/server';
 import { createCluster } from '@a2a-cluster/cluster';
 import { createMemoryDatabase } from '@a2a-cluster/db';
 import { openOriginal } from '../baselines/original.js';
 import { openSdkStore } from '../baselines/sdk-store.js';
+import type { OpenedHandler } from './opened-handler.js';
 import type { ServerSettings } from './protocol.js';
-
-/** A request handler that runs. */
-export interface OpenedHandler {
-  readonly handler: A2ARequestHandler;
-  readonly middleware: readonly RequestHandler[];
-  close(): Promise<void>;
-}
 
 /** Connections for requests, the same for every kind. */
 const POOL_SIZE = 10;
