@@ -32,7 +32,7 @@ export const failpointRewrites = [
   }),
   at('driver.deadlock', {
     module: 'db/dist/postgresql/connections.js',
-    find: 'const { rows } = await client.query(statement.text, [...values]);',
+    find: 'const { rows } = await prepared.query(client, statement, values);',
     add: `if (statement.writes) ${FAULTS}.driver('postgresql'); $`,
   }),
   at('driver.deadlock', {
