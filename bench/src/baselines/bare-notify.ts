@@ -9,6 +9,8 @@ export interface BareNotify {
   close(): Promise<void>;
 }
 
+/** Of the writer and the reader; more than one each, for when a statement is late. */
+const POOL_SIZE = 4;
 const TABLE = 'CREATE TABLE bare_events (seq int PRIMARY KEY, payload text NOT NULL)';
 const WRITE = {
   name: 'write',
@@ -19,18 +21,18 @@ const READ = { name: 'read', text: 'SELECT payload FROM bare_events WHERE seq = 
 const PAYLOAD = 'lorem ipsum '.repeat(4);
 
 /** The floor of every wake-up by PostgreSQL: INSERT with NOTIFY in one statement, LISTEN, SELECT of the row. */
-export async function openBareNotify(databaseUrl: string): Promise<BareNotify> {
-  const [writer, listener, reader] = await Promise.all([
-    connect(databaseUrl),
-    connect(databaseUrl),
-    connect(databaseUrl),
-  ]);
-  await writer.query(TABLE);
+export async function openBareNotify(connectionString: string): Promise<BareNotify> {
+  const pool = new pg.Pool({ connectionString, max: POOL_SIZE });
+  const listener = new pg.Client({ connectionString });
+  pool.on('error', () => {});
+  listener.on('error', () => {});
+  await listener.connect();
+  await pool.query(TABLE);
   await listener.query('LISTEN bare');
   const read = new Map<number, () => void>();
   listener.on('notification', ({ payload }) => {
     const seq = Number(payload);
-    void reader.query({ ...READ, values: [seq] }).then(() => read.get(seq)?.());
+    void pool.query({ ...READ, values: [seq] }).then(() => read.get(seq)?.());
   });
   let seq = 0;
   const one = async (): Promise<number> => {
@@ -38,7 +40,7 @@ export async function openBareNotify(databaseUrl: string): Promise<BareNotify> {
     const own = seq;
     const arrived = new Promise<void>((resolve) => read.set(own, resolve));
     const began = nowMs();
-    await writer.query({ ...WRITE, values: [own, PAYLOAD] });
+    await pool.query({ ...WRITE, values: [own, PAYLOAD] });
     await arrived;
     read.delete(own);
     return nowMs() - began;
@@ -52,13 +54,6 @@ export async function openBareNotify(databaseUrl: string): Promise<BareNotify> {
       }
       return Promise.all(all);
     },
-    close: async () => void (await Promise.all([writer.end(), listener.end(), reader.end()])),
+    close: async () => void (await Promise.all([pool.end(), listener.end()])),
   };
-}
-
-async function connect(connectionString: string): Promise<pg.Client> {
-  const client = new pg.Client({ connectionString });
-  client.on('error', () => {});
-  await client.connect();
-  return client;
 }
