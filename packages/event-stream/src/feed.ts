@@ -2,7 +2,7 @@ import { ClusterError, type EventRow } from '@a2a-cluster/core';
 import type { LogHead } from '@a2a-cluster/db';
 import { Entry } from './entry.js';
 import type { Host } from './host.js';
-import { newerHead } from './log-head.js';
+import { headsDiffer, newerHead } from './log-head.js';
 import { Window } from './window.js';
 
 /** Rows a tail reads for itself. */
@@ -114,11 +114,14 @@ export class Feed {
     }
     const next = newerHead(this.head, head);
     if (next === null) return;
+    // A tail that begins tells what it was read with. Where that is known, nobody waits for it: were all woken, the
+    // joining of n tails would cost n * n. A head that was read wakes in any case.
+    const known = readNumber === undefined && this.#tellsNothingNew(next);
     this.#seen = true;
     this.noteVersion(head.version);
     this.head = next;
     this.#tellWatchers(next);
-    this.wakeTails();
+    if (!known) this.wakeTails();
   }
 
   /** The task was not in the answer of that read. True: it is gone now. */
@@ -169,6 +172,10 @@ export class Feed {
 
   wakeTails(): void {
     for (const tail of this.tails) tail.wake();
+  }
+
+  #tellsNothingNew(next: LogHead): boolean {
+    return this.head?.version === next.version && !headsDiffer(this.head, next);
   }
 
   #cut(rows: readonly EventRow[], cursor: number): Page {
