@@ -31,7 +31,7 @@ export interface FeedTail {
 /** What one replica knows of one watched task, shared by all its tails and watchers. */
 export class Feed {
   readonly taskId: string;
-  readonly tails = new Set<FeedTail>();
+  readonly #tails = new Set<FeedTail>();
   readonly watchers = new Set<HeadWatcher>();
   readonly window: Window;
   /** The newest head, or null before the first. */
@@ -45,6 +45,8 @@ export class Feed {
   /** The read number when `horizon` was raised last: only a read started later may contradict it. */
   #learntAt = 0;
   #seen = false;
+  /** Null: to be looked up. */
+  #fastest: number | null = null;
   /** Up to this seq the shared read cannot serve the feed; its tails read for themselves. */
   #aloneTo = 0;
 
@@ -57,11 +59,33 @@ export class Feed {
     });
   }
 
-  /** The furthest cursor of its tails, or -1. */
+  get tails(): ReadonlySet<FeedTail> {
+    return this.#tails;
+  }
+
+  /** The furthest cursor of its tails, or -1. Kept, since every tail asks for it at every event. */
   get fastest(): number {
+    if (this.#fastest !== null) return this.#fastest;
     let fastest = -1;
-    for (const tail of this.tails) fastest = Math.max(fastest, tail.cursor);
+    for (const tail of this.#tails) fastest = Math.max(fastest, tail.cursor);
+    this.#fastest = fastest;
     return fastest;
+  }
+
+  /** Takes a tail in. It tells of every step by {@link Feed.moved}. */
+  add(tail: FeedTail): void {
+    this.#tails.add(tail);
+    this.moved(tail.cursor);
+  }
+
+  /** A tail is there now. */
+  moved(cursor: number): void {
+    if (this.#fastest !== null && cursor > this.#fastest) this.#fastest = cursor;
+  }
+
+  remove(tail: FeedTail): void {
+    this.#tails.delete(tail);
+    if (tail.cursor === this.#fastest) this.#fastest = null;
   }
 
   /** Whether the shared read should fetch rows: some tail is through with the window, and the log goes on. */
@@ -150,7 +174,7 @@ export class Feed {
   /** Forgets rows that every tail has consumed. */
   trim(): void {
     let slowest = Infinity;
-    for (const tail of this.tails) slowest = Math.min(slowest, tail.cursor);
+    for (const tail of this.#tails) slowest = Math.min(slowest, tail.cursor);
     this.window.dropTo(Math.min(slowest, this.window.end));
   }
 
@@ -171,7 +195,7 @@ export class Feed {
   }
 
   wakeTails(): void {
-    for (const tail of this.tails) tail.wake();
+    for (const tail of this.#tails) tail.wake();
   }
 
   #tellsNothingNew(next: LogHead): boolean {
@@ -196,7 +220,7 @@ export class Feed {
   /** The log ends before what was known: a failover lost acknowledged events, or a cursor was never true. */
   #rewind(version: number): void {
     const details = { taskId: this.taskId, version, retriable: true, reason: 'rewound' };
-    for (const tail of this.tails) {
+    for (const tail of this.#tails) {
       if (tail.cursor <= version) continue;
       tail.fail(
         new ClusterError('STORE_FAULT', `the log ends at ${version}, before what was read of it`, {

@@ -32,19 +32,40 @@ describe('a head wakes the tails', () => {
   });
 });
 
+describe('the furthest tail', () => {
+  test('is known through all that joins, moves and leaves', () => {
+    const { feed } = watched();
+    const far = { ...idleTail(), cursor: 5 };
+    expect(feed.fastest).toBe(3);
+    feed.add(far);
+    expect(feed.fastest).toBe(5);
+    far.cursor = 7;
+    feed.moved(7);
+    feed.moved(4);
+    expect(feed.fastest).toBe(7);
+    feed.remove(far);
+    expect(feed.fastest).toBe(3);
+  });
+
+  test('is none where there is no tail', () => {
+    const { feed, tail } = watched();
+    expect(feed.fastest).toBe(3);
+    feed.remove(tail);
+    expect(feed.fastest).toBe(-1);
+  });
+});
+
 /** A feed that knows {@link HEAD}, with one tail that is up to date. */
-function watched(): { readonly feed: Feed; woken(): number } {
+function watched(): { readonly feed: Feed; readonly tail: FeedTail; woken(): number } {
   const settings = { maxBufferedBytes: 1_000, maxBufferedEvents: 10 };
   const feed = new Feed('t', { settings, readNumber: () => 1 } as unknown as Host);
   let wakes = 0;
-  const tail: FeedTail = {
-    cursor: 3,
-    wake: () => void (wakes += 1),
-    fail: () => {},
-    waitingSinceMs: () => 0,
-    close: () => {},
-  };
+  const tail: FeedTail = { ...idleTail(), wake: () => void (wakes += 1) };
   feed.noteHead(HEAD);
-  feed.tails.add(tail);
-  return { feed, woken: () => wakes };
+  feed.add(tail);
+  return { feed, tail, woken: () => wakes };
+}
+
+function idleTail(): FeedTail {
+  return { cursor: 3, wake: () => {}, fail: () => {}, waitingSinceMs: () => 0, close: () => {} };
 }
