@@ -17,7 +17,8 @@ export async function alternateSamples<Arm extends string>(options: {
   for (let round = -1; round < rounds; round += 1) {
     for (const name of round % 2 === 0 ? names : [...names].reverse()) {
       const taken = await arms[name]();
-      if (round >= 0) samples[name].push(...taken);
+      if (round < 0) continue;
+      for (const sample of taken) samples[name].push(sample);
     }
   }
   return samples;
