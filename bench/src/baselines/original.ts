@@ -39,25 +39,37 @@ export function openOriginal(options: OriginalOptions): OpenedHandler {
   const { agentCard, executor, databaseUrl, poolSize } = options;
   const { tasks, pool, close } = openSdkStore({ databaseUrl, poolSize });
   const inner = new DefaultRequestHandler(agentCard, tasks, withLeases(executor, pool));
+  const closing = new AbortController();
   const handler = Object.create(inner, {
     resubscribe: {
       value: (params: SubscribeToTaskRequest, context: ServerCallContext) =>
-        pollTask({ tasks, taskId: params.id, context }),
+        pollTask({ tasks, taskId: params.id, context, closed: closing.signal }),
     },
   }) as DefaultRequestHandler;
-  return { handler, middleware: [], close };
+  return {
+    handler,
+    middleware: [],
+    close: async () => {
+      closing.abort();
+      // Those that wait notice it at their next poll; those under way get their answer.
+      await pause(ORIGINAL_POLL_MS);
+      await close();
+    },
+  };
 }
 
 interface Poll {
   readonly tasks: TaskStore;
   readonly taskId: string;
   readonly context: ServerCallContext;
+  readonly closed: AbortSignal;
 }
 
 /** The task whenever it is another than before, until it has ended. */
-async function* pollTask({ tasks, taskId, context }: Poll): AsyncGenerator<StreamResponse, void, undefined> {
+async function* pollTask(poll: Poll): AsyncGenerator<StreamResponse, void, undefined> {
+  const { tasks, taskId, context, closed } = poll;
   let seen = '';
-  for (;;) {
+  while (!closed.aborted) {
     const task: Task | undefined = await tasks.load(taskId, context);
     if (task === undefined) throw new TaskNotFoundError(`Task ${taskId} not found`);
     const now = JSON.stringify(task);

@@ -1,9 +1,12 @@
 import type { Benchmark } from '../benchmark.js';
 import { commit } from './commit.js';
+import { fanOut } from './fan-out.js';
 import { flood } from './flood.js';
 import { followUp } from './follow-up.js';
 import { httpTurns } from './http-turns.js';
+import { idleSubscribers } from './idle-subscribers.js';
 import { longTurn } from './long-turn.js';
+import { wakeUp } from './wake-up.js';
 import { inMemory, originalTurns } from './whole-turns.js';
 
 /** All benchmarks, in the order they run. */
@@ -12,7 +15,10 @@ export const benchmarks: readonly Benchmark[] = [
   httpTurns,
   followUp,
   longTurn,
+  wakeUp,
+  idleSubscribers,
   flood,
+  fanOut,
   inMemory,
   originalTurns,
 ];

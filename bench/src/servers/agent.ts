@@ -20,6 +20,8 @@ export interface Script {
   readonly paceMs?: number;
   /** Each chunk begins with the time it was published, see `stampOf`. */
   readonly stamp?: boolean;
+  /** Before the chunks the turn waits until the server is told to release it. */
+  readonly holdFirst?: boolean;
   /** After the chunks the turn waits until the server is told to release it. */
   readonly hold?: boolean;
   /** The turn ends by asking for input, so that a follow-up can come. */
@@ -46,8 +48,9 @@ export class BenchAgent implements AgentExecutor {
 
   execute = async (context: RequestContext, bus: ExecutionEventBus): Promise<void> => {
     const script = scriptOf(context.userMessage);
-    const released = script.hold === true ? once(this.released, 'release') : null;
+    const released = script.hold || script.holdFirst ? once(this.released, 'release') : null;
     bus.publish(firstEvent(context));
+    if (script.holdFirst) await released;
     const chunks = script.events - 2;
     for (let index = 0; index < chunks; index += 1) {
       await (script.paceMs ? pause(script.paceMs) : nextTurn());

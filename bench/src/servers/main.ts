@@ -2,6 +2,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import express from 'express';
 import { jsonRpcHandler, UserBuilder } from '@a2a-js/sdk/server/express';
+import { countDecodes } from '../harness/decodes.js';
 import { countStatements } from '../harness/statements.js';
 import { BenchAgent } from './agent.js';
 import { openHandler } from './handlers.js';
@@ -10,6 +11,7 @@ import type { ServerCommand, ServerMessage, ServerSettings, ServerStats } from '
 // A server process of a benchmark: one request handler behind the SDK's own JSON-RPC handler.
 const settings = JSON.parse(process.argv[2] ?? '{}') as ServerSettings;
 const statements = countStatements();
+const decodes = settings.countDecodes === true ? countDecodes() : null;
 const agent = new BenchAgent();
 const opened = await openHandler(settings, agent);
 
@@ -36,11 +38,26 @@ function say(message: ServerMessage): void {
   process.send?.(message);
 }
 
+/** Collections that were only asked for to tell the memory; they are nobody's work. */
+let collectingMs = 0;
+
 function stats(): ServerStats {
+  const usedMs = cpuMs();
   globalThis.gc?.();
-  const { user, system } = process.cpuUsage();
+  const cpuWithoutMs = usedMs - collectingMs;
+  collectingMs += cpuMs() - usedMs;
   const { rss } = process.memoryUsage();
-  return { rssBytes: rss, cpuMs: (user + system) / 1000, statements: [...statements.take()] };
+  return {
+    rssBytes: rss,
+    cpuMs: cpuWithoutMs,
+    statements: [...statements.take()],
+    decodes: decodes?.take() ?? 0,
+  };
+}
+
+function cpuMs(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1000;
 }
 
 async function close(): Promise<void> {

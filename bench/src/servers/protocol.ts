@@ -8,6 +8,8 @@ export interface ServerSettings {
   /** Empty for the `-memory` kinds. */
   readonly databaseUrl: string;
   readonly poolSize?: number;
+  /** Counts what {@link ServerStats.decodes} tells. */
+  readonly countDecodes?: boolean;
   /** Ours only. */
   readonly hints?: 'auto' | 'listen' | 'poll';
   /** Ours only. */
@@ -17,10 +19,12 @@ export interface ServerSettings {
 /** What a server has used. */
 export interface ServerStats {
   readonly rssBytes: number;
-  /** Since it started. */
+  /** Since it started, without the collections made to tell `rssBytes`. */
   readonly cpuMs: number;
   /** Sent to PostgreSQL since the last time they were asked for, by text. */
   readonly statements: readonly (readonly [string, number])[];
+  /** Chunks with a stamp that were decoded from a text since the last time; 0 unless `countDecodes` was asked for. */
+  readonly decodes: number;
 }
 
 /** What a server says. */

@@ -167,12 +167,12 @@ class ClusterEventStream implements api.EventStream {
     const onClose = (): void => {
       signal?.removeEventListener('abort', abort);
       this.#tails.delete(tail);
-      feed.tails.delete(tail);
+      feed.remove(tail);
       this.#dispatcher.release(feed);
     };
     const tail = new LogTail({ feed, host: this.#dispatcher, after, known, onClose });
     this.#tails.add(tail);
-    feed.tails.add(tail);
+    feed.add(tail);
     feed.noteVersion(after);
     if (known) feed.noteHead(known);
     this.#watchdog.arm();

@@ -2,7 +2,7 @@ import { ClusterError, type EventRow } from '@a2a-cluster/core';
 import type { LogHead } from '@a2a-cluster/db';
 import { Entry } from './entry.js';
 import type { Host } from './host.js';
-import { newerHead } from './log-head.js';
+import { headsDiffer, newerHead } from './log-head.js';
 import { Window } from './window.js';
 
 /** Rows a tail reads for itself. */
@@ -31,7 +31,7 @@ export interface FeedTail {
 /** What one replica knows of one watched task, shared by all its tails and watchers. */
 export class Feed {
   readonly taskId: string;
-  readonly tails = new Set<FeedTail>();
+  readonly #tails = new Set<FeedTail>();
   readonly watchers = new Set<HeadWatcher>();
   readonly window: Window;
   /** The newest head, or null before the first. */
@@ -45,6 +45,8 @@ export class Feed {
   /** The read number when `horizon` was raised last: only a read started later may contradict it. */
   #learntAt = 0;
   #seen = false;
+  /** Null: to be looked up. */
+  #fastest: number | null = null;
   /** Up to this seq the shared read cannot serve the feed; its tails read for themselves. */
   #aloneTo = 0;
 
@@ -57,11 +59,33 @@ export class Feed {
     });
   }
 
-  /** The furthest cursor of its tails, or -1. */
+  get tails(): ReadonlySet<FeedTail> {
+    return this.#tails;
+  }
+
+  /** The furthest cursor of its tails, or -1. Kept, since every tail asks for it at every event. */
   get fastest(): number {
+    if (this.#fastest !== null) return this.#fastest;
     let fastest = -1;
-    for (const tail of this.tails) fastest = Math.max(fastest, tail.cursor);
+    for (const tail of this.#tails) fastest = Math.max(fastest, tail.cursor);
+    this.#fastest = fastest;
     return fastest;
+  }
+
+  /** Takes a tail in. It tells of every step by {@link Feed.moved}. */
+  add(tail: FeedTail): void {
+    this.#tails.add(tail);
+    this.moved(tail.cursor);
+  }
+
+  /** A tail is there now. */
+  moved(cursor: number): void {
+    if (this.#fastest !== null && cursor > this.#fastest) this.#fastest = cursor;
+  }
+
+  remove(tail: FeedTail): void {
+    this.#tails.delete(tail);
+    if (tail.cursor === this.#fastest) this.#fastest = null;
   }
 
   /** Whether the shared read should fetch rows: some tail is through with the window, and the log goes on. */
@@ -114,11 +138,14 @@ export class Feed {
     }
     const next = newerHead(this.head, head);
     if (next === null) return;
+    // A tail that begins tells what it was read with. Where that is known, nobody waits for it: were all woken, the
+    // joining of n tails would cost n * n. A head that was read wakes in any case.
+    const known = readNumber === undefined && this.#tellsNothingNew(next);
     this.#seen = true;
     this.noteVersion(head.version);
     this.head = next;
     this.#tellWatchers(next);
-    this.wakeTails();
+    if (!known) this.wakeTails();
   }
 
   /** The task was not in the answer of that read. True: it is gone now. */
@@ -147,7 +174,7 @@ export class Feed {
   /** Forgets rows that every tail has consumed. */
   trim(): void {
     let slowest = Infinity;
-    for (const tail of this.tails) slowest = Math.min(slowest, tail.cursor);
+    for (const tail of this.#tails) slowest = Math.min(slowest, tail.cursor);
     this.window.dropTo(Math.min(slowest, this.window.end));
   }
 
@@ -168,7 +195,11 @@ export class Feed {
   }
 
   wakeTails(): void {
-    for (const tail of this.tails) tail.wake();
+    for (const tail of this.#tails) tail.wake();
+  }
+
+  #tellsNothingNew(next: LogHead): boolean {
+    return this.head?.version === next.version && !headsDiffer(this.head, next);
   }
 
   #cut(rows: readonly EventRow[], cursor: number): Page {
@@ -189,7 +220,7 @@ export class Feed {
   /** The log ends before what was known: a failover lost acknowledged events, or a cursor was never true. */
   #rewind(version: number): void {
     const details = { taskId: this.taskId, version, retriable: true, reason: 'rewound' };
-    for (const tail of this.tails) {
+    for (const tail of this.#tails) {
       if (tail.cursor <= version) continue;
       tail.fail(
         new ClusterError('STORE_FAULT', `the log ends at ${version}, before what was read of it`, {

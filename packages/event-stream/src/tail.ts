@@ -130,6 +130,7 @@ export class LogTail implements Tail {
     try {
       const item: TailItem = { type: 'event', row: entry.row, event: entry.event };
       this.#cursor = entry.row.seq;
+      this.#parts.feed.moved(this.#cursor);
       if (this.#page.at(-1) === entry) this.#page = [];
       return item;
     } catch (error) {
