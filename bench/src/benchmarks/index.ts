@@ -1,5 +1,6 @@
 import type { Benchmark } from '../benchmark.js';
+import { heartbeat } from './heartbeat.js';
 import { httpTurns } from './http-turns.js';
 
 /** All benchmarks, in the order they run. */
-export const benchmarks: readonly Benchmark[] = [httpTurns];
+export const benchmarks: readonly Benchmark[] = [httpTurns, heartbeat];
