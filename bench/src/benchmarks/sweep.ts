@@ -32,14 +32,18 @@ export const sweep: Benchmark = {
     // Timers of the product keep no process alive, and SQLite has no sockets that would.
     const alive = setInterval(() => {}, 1_000);
     context.cleanUp(() => clearInterval(alive));
-    const size = context.quick ? { turns: 600, rounds: 2 } : { turns: 10_000, rounds: 7 };
-    const arms = await open(context, size);
+    const arms = await open(context, sizeOf(context));
     const figures = [...(await compare(context, arms)), await besides(arms)];
     if (context.database !== 'postgresql') return figures;
     const sweepMs = (): Promise<number> => sweepTime(arms, [arms.sweepers[0]]);
-    return [...figures, ...(await besideQueues(context, { ...size, sweepMs }))];
+    return [...figures, ...(await besideQueues(context, { ...sizeOf(context), sweepMs }))];
   },
 };
+
+function sizeOf({ quick, database }: BenchContext): Size {
+  if (quick) return { turns: 600, rounds: 2 };
+  return { turns: 10_000, rounds: database === 'postgresql' ? 7 : 3 };
+}
 
 async function open(context: BenchContext, size: Size): Promise<Arms> {
   const url = await context.freshDatabase();
