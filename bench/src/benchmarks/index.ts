@@ -3,9 +3,11 @@ import { commit } from './commit.js';
 import { fanOut } from './fan-out.js';
 import { flood } from './flood.js';
 import { followUp } from './follow-up.js';
+import { heartbeat } from './heartbeat.js';
 import { httpTurns } from './http-turns.js';
 import { idleSubscribers } from './idle-subscribers.js';
 import { longTurn } from './long-turn.js';
+import { sweep } from './sweep.js';
 import { wakeUp } from './wake-up.js';
 import { inMemory, originalTurns } from './whole-turns.js';
 
@@ -15,6 +17,8 @@ export const benchmarks: readonly Benchmark[] = [
   httpTurns,
   followUp,
   longTurn,
+  heartbeat,
+  sweep,
   wakeUp,
   idleSubscribers,
   flood,

@@ -48,6 +48,7 @@ import {
 import {
   createAbandonedTaskSweeper,
   EMBEDDED_SWEEP_BATCH,
+  EMBEDDED_SWEEP_REST,
   type AbandonedTaskSweeper,
 } from '@a2a-cluster/sweeper';
 import {
@@ -230,6 +231,7 @@ class Replica implements Cluster {
         ttlMs: lease.ttlMs,
         batchSize:
           options.sweeper?.batchSize ?? (database.provider === 'sqlite' ? EMBEDDED_SWEEP_BATCH : undefined),
+        restShare: database.provider === 'sqlite' ? EMBEDDED_SWEEP_REST : undefined,
       },
       clock,
       logger,

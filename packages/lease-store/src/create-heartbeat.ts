@@ -166,15 +166,16 @@ class LeaseHeartbeat implements Heartbeat {
     readonly counts: Pick<BeatCounts, 'renewed' | 'unknown' | 'lost'>;
     readonly unknown: readonly LeaseEntry[];
   } {
-    const answers = new Map(beat.answers.map((answer) => [`${answer.epoch} ${answer.taskId}`, answer]));
+    // A task has one row, so no two answers are for the same one.
+    const answers = new Map(beat.answers.map((answer) => [answer.taskId, answer]));
     // What was let go while the beat was in flight is no longer judged by it.
     const still = asked.filter((entry) => entry.open);
     this.#set.loseOverdue();
     const unknown: LeaseEntry[] = [];
     let renewed = 0;
     for (const entry of still) {
-      const answer = answers.get(`${entry.key.epoch} ${entry.key.taskId}`);
-      if (answer === undefined) unknown.push(entry);
+      const answer = answers.get(entry.key.taskId);
+      if (answer?.epoch !== entry.key.epoch) unknown.push(entry);
       else if (this.#set.renewed(entry, { sentAtMs: beat.sentAtMs, answer })) renewed += 1;
     }
     const open = unknown.filter((entry) => entry.open);

@@ -3,6 +3,7 @@ import { BadRows } from './bad-rows.js';
 import { SweepPass } from './sweep-pass.js';
 import {
   DEFAULT_SWEEP_BATCH,
+  DEFAULT_SWEEP_REST,
   type AbandonedTaskSweeper,
   type AbandonedTaskSweeperOptions,
   type SweepResult,
@@ -96,9 +97,10 @@ class Sweeper implements AbandonedTaskSweeper {
     this.#baseline = true;
     if (clockWatch.quiet()) return { failed: 0, dropped: 0, orphans: 0, skipped: 0, quiet: true };
     const batchSize = options.batchSize ?? DEFAULT_SWEEP_BATCH;
+    const restShare = options.restShare ?? DEFAULT_SWEEP_REST;
     const stopped = (): boolean => this.#closed;
     try {
-      return await new SweepPass({ ...this.#options, batchSize, bad: this.#bad, stopped }).run();
+      return await new SweepPass({ ...this.#options, batchSize, restShare, bad: this.#bad, stopped }).run();
     } catch (error) {
       if (isClusterError(error, 'DATABASE_UNREACHABLE')) clockWatch.noteReadFailure();
       throw error;

@@ -18,6 +18,7 @@ const LONGEST_BREAK_MS = 200;
 /** What one pass is made of. */
 export interface SweepPassOptions extends AbandonedTaskSweeperOptions {
   readonly batchSize: number;
+  readonly restShare: number;
   readonly bad: BadRows;
   /** Asked between statements, so that a close does not wait for a long pass. */
   readonly stopped: () => boolean;
@@ -92,9 +93,9 @@ export class SweepPass {
     }
   }
 
-  /** A mass death takes half the time at most: requests and turns of the living come in between. */
+  /** Where a batch stops the whole process, requests and turns of the living come in between. */
   async #giveWay(tookMs: number): Promise<void> {
-    const delayMs = Math.min(tookMs, LONGEST_BREAK_MS);
+    const delayMs = Math.min(tookMs * this.#options.restShare, LONGEST_BREAK_MS);
     if (delayMs > 0) await sleep({ clock: this.#options.clock, delayMs });
   }
 

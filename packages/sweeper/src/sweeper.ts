@@ -52,6 +52,11 @@ export interface AbandonedTaskSweeperOptions {
      * runs in this process.
      */
     readonly batchSize?: number | undefined;
+    /**
+     * The rest after a full batch, as a share of the time that the batch took. Default {@link DEFAULT_SWEEP_REST};
+     * {@link EMBEDDED_SWEEP_REST} where the database runs in this process.
+     */
+    readonly restShare?: number | undefined;
   };
   readonly clock: Clock;
   readonly logger: Logger;
@@ -67,3 +72,12 @@ export const DEFAULT_SWEEP_BATCH = 500;
  * take about 50 ms.
  */
 export const EMBEDDED_SWEEP_BATCH = 100;
+
+/**
+ * No rest on a server: it works on others' statements at the same time, and while a batch is under way this process
+ * answers whom it likes. More: a mass death takes longer, and the living notice next to nothing of it.
+ */
+export const DEFAULT_SWEEP_REST = 0;
+
+/** The rest for SQLite, whose statements stop everybody else of this process: half the time is theirs. */
+export const EMBEDDED_SWEEP_REST = 1;

@@ -33,6 +33,7 @@ export const TTL_MS = 15_000;
 export function createHarness(
   more: {
     readonly batchSize?: number;
+    readonly restShare?: number;
     readonly random?: () => number;
     /** How long a sweep statement takes; default: no time at all. */
     readonly statementMs?: number;
@@ -75,7 +76,12 @@ export function createHarness(
     leases,
     clockWatch,
     sweeperId: 'replica-s',
-    options: { sweepIntervalMs: lease.sweepIntervalMs, ttlMs: lease.ttlMs, batchSize: more.batchSize },
+    options: {
+      sweepIntervalMs: lease.sweepIntervalMs,
+      ttlMs: lease.ttlMs,
+      batchSize: more.batchSize,
+      restShare: more.restShare,
+    },
     clock,
     logger,
     random: more.random ?? (() => 0.5),

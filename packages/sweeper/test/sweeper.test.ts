@@ -53,12 +53,14 @@ describe('a pass of the sweeper', () => {
   });
 
   test.each([
-    [30, [0, 60, 120]],
-    [1_000, [0, 1_200, 2_400]],
+    [30, undefined, [0, 30, 60]],
+    [30, 1, [0, 60, 120]],
+    [30, 0.5, [0, 45, 90]],
+    [1_000, 1, [0, 1_200, 2_400]],
   ])(
-    'gives way between full batches, as long as one of %d ms took but not for long',
-    async (statementMs, at) => {
-      const h = createHarness({ batchSize: 10, statementMs });
+    'after a full batch of %d ms rests for a share of that (%p), but not for long',
+    async (statementMs, restShare, at) => {
+      const h = createHarness({ batchSize: 10, statementMs, ...(restShare && { restShare }) });
       for (let n = 0; n < 25; n += 1) await createTask(h.db, { taskId: `t${n}` });
       await h.clock.advance(TTL_MS);
       const beganAtMs = h.clock.monotonicMs();

@@ -1,0 +1,66 @@
+import pg from 'pg';
+import { FAILURE_TEXT } from '@a2a-cluster/core';
+import type { Database, SweepBatch } from '@a2a-cluster/db';
+import { EMBEDDED_SWEEP_BATCH, DEFAULT_SWEEP_BATCH } from '@a2a-cluster/sweeper';
+
+/** The sweep without a sweeper: its statements one after the other until none is left. */
+export interface BareSweep {
+  readonly says: string;
+  all(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** By the bare driver on PostgreSQL, where a sweep is one statement; else by the statements of the package alone. */
+export async function openBareSweep(database: Database, url: string): Promise<BareSweep> {
+  const limit = database.provider === 'sqlite' ? EMBEDDED_SWEEP_BATCH : DEFAULT_SWEEP_BATCH;
+  const statusTimestamp = new Date().toISOString();
+  const batch = { limit, sweeper: 'bare', statusTimestamp, text: FAILURE_TEXT.replica_lost };
+  if (database.provider === 'postgresql') return onPostgres({ database, url, batch });
+  return {
+    says: `the same statements in batches of ${limit}, by the package that holds them`,
+    all: async () => {
+      for (let swept = limit; swept === limit;) swept = (await database.journal.sweep(batch)).swept.length;
+    },
+    close: async () => {},
+  };
+}
+
+async function onPostgres(parts: {
+  readonly database: Database;
+  readonly url: string;
+  readonly batch: SweepBatch;
+}): Promise<BareSweep> {
+  const { database, url, batch } = parts;
+  const { text, values } = await overheard(() => database.journal.sweep(batch));
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  return {
+    says: `the same statement in batches of ${batch.limit}, by bare pg`,
+    all: async () => {
+      for (let swept = batch.limit; swept === batch.limit;)
+        swept = (await client.query<{ id: unknown }>(text, values)).rows.filter(
+          ({ id }) => id !== null,
+        ).length;
+    },
+    close: () => client.end(),
+  };
+}
+
+/** The one statement that some work sends, word for word: a copy here would soon be another one. */
+async function overheard(work: () => Promise<unknown>): Promise<{ text: string; values: unknown[] }> {
+  const prototype = pg.Client.prototype as unknown as { query: (...args: unknown[]) => unknown };
+  const original = prototype.query;
+  const heard: unknown[][] = [];
+  prototype.query = function query(this: unknown, ...args: unknown[]): unknown {
+    heard.push(args);
+    return original.apply(this, args);
+  };
+  try {
+    await work();
+  } finally {
+    prototype.query = original;
+  }
+  const [text, values] = heard[0] ?? [];
+  if (heard.length !== 1 || typeof text !== 'string') throw new Error('the sweep is not one statement');
+  return { text, values: values as unknown[] };
+}
