@@ -1,0 +1,17 @@
+export { startCapture, type Capture, type SentStatement } from './capture.js';
+export { growDatabase } from './generate.js';
+export { listCalls, PAGE } from './list-calls.js';
+export { explain, isExplainable, type Plan, type PlanStep } from './plan.js';
+export {
+  COMMON_STATE,
+  FEW,
+  HOLDER,
+  LARGE_CONTEXT,
+  MANY,
+  RARE_STATE,
+  SMALL_CONTEXT,
+  grownTaskId,
+  grownTimestamp,
+} from './rows.js';
+export { SMALL_GROWTH, type GrowthCall, type GrowthSize } from './sizes.js';
+export { readCalls, sweepOf, writeCalls } from './task-calls.js';
