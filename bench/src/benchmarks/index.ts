@@ -3,9 +3,11 @@ import { commit } from './commit.js';
 import { fanOut } from './fan-out.js';
 import { flood } from './flood.js';
 import { followUp } from './follow-up.js';
+import { growth } from './growth.js';
 import { httpTurns } from './http-turns.js';
 import { idleSubscribers } from './idle-subscribers.js';
 import { longTurn } from './long-turn.js';
+import { oldSnapshot } from './old-snapshot.js';
 import { wakeUp } from './wake-up.js';
 import { inMemory, originalTurns } from './whole-turns.js';
 
@@ -19,6 +21,8 @@ export const benchmarks: readonly Benchmark[] = [
   idleSubscribers,
   flood,
   fanOut,
+  growth,
+  oldSnapshot,
   inMemory,
   originalTurns,
 ];

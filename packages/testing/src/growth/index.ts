@@ -1,7 +1,8 @@
 export { startCapture, type Capture, type SentStatement } from './capture.js';
 export { growDatabase } from './generate.js';
 export { listCalls, PAGE } from './list-calls.js';
-export { explain, isExplainable, type Plan, type PlanStep } from './plan.js';
+export { explain, isExplainable } from './plan.js';
+export type { Plan, PlanStep } from './plan-shape.js';
 export {
   COMMON_STATE,
   FEW,
@@ -15,3 +16,12 @@ export {
 } from './rows.js';
 export { SMALL_GROWTH, type GrowthCall, type GrowthSize } from './sizes.js';
 export { readCalls, sweepOf, writeCalls } from './task-calls.js';
+export {
+  GROWING_TABLES,
+  explainCalls,
+  isTotal,
+  wrongPages,
+  wrongReads,
+  wrongTotals,
+  type Explained,
+} from './rules.js';

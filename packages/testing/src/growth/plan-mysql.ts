@@ -1,5 +1,5 @@
 import { tableOfAlias } from './aliases.js';
-import type { Plan, PlanStep } from './plan.js';
+import type { Plan, PlanStep } from './plan-shape.js';
 
 interface TableNode {
   readonly table_name: string;

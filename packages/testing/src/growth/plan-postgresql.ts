@@ -1,4 +1,4 @@
-import type { Plan, PlanStep } from './plan.js';
+import type { Plan, PlanStep } from './plan-shape.js';
 
 interface Node {
   readonly 'Node Type': string;
