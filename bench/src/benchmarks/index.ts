@@ -3,10 +3,12 @@ import { commit } from './commit.js';
 import { fanOut } from './fan-out.js';
 import { flood } from './flood.js';
 import { followUp } from './follow-up.js';
+import { growth } from './growth.js';
 import { heartbeat } from './heartbeat.js';
 import { httpTurns } from './http-turns.js';
 import { idleSubscribers } from './idle-subscribers.js';
 import { longTurn } from './long-turn.js';
+import { oldSnapshot } from './old-snapshot.js';
 import { sweep } from './sweep.js';
 import { wakeUp } from './wake-up.js';
 import { inMemory, originalTurns } from './whole-turns.js';
@@ -23,6 +25,8 @@ export const benchmarks: readonly Benchmark[] = [
   idleSubscribers,
   flood,
   fanOut,
+  growth,
+  oldSnapshot,
   inMemory,
   originalTurns,
 ];

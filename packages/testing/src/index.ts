@@ -5,3 +5,4 @@ export { openRaw, providerOfUrl, type RawConnection } from './raw-connection.js'
 export { createFakeClock, type FakeClock } from './fake-clock.js';
 export { hasTools } from './optional-tools.js';
 export { Random } from './random.js';
+export * from './growth/index.js';

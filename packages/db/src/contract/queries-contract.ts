@@ -77,24 +77,30 @@ function describeList(context: ContractContext): void {
 }
 
 function describePaging(context: ContractContext): void {
-  test('follow one another without gap or repeat, also among equal times and none', async () => {
-    const scope = freshScope();
-    for (const statusTimestamp of [at(1), at(1), at(1), at(2), null, null, null, at(3)]) {
-      await context.makeFreeTask({ scope, statusTimestamp });
-    }
-    const whole = await context.db.tasks.list({ scope, limit: 100 });
-    const paged: string[] = [];
-    let cursor: TaskListQuery['cursor'];
-    for (let page = 0; page < 6; page++) {
-      const { rows, total } = await context.db.tasks.list({ scope, limit: 2, ...(cursor ? { cursor } : {}) });
-      expect(total).toBe(8);
-      paged.push(...rows.map((row) => row.taskId));
-      const last = rows.at(-1);
-      if (last) cursor = { statusTimestamp: last.statusTimestamp, taskId: last.taskId };
-    }
-    expect(paged).toEqual(whole.rows.map((row) => row.taskId));
-    expect(new Set(paged).size).toBe(8);
-  });
+  const contextId = 'context-of-pages';
+  const state = 'TASK_STATE_WORKING';
+  test.each<Partial<TaskListQuery>>([{}, { contextId }, { state }, { contextId, state }])(
+    'follow one another without gap or repeat, also among equal times and none, by %j',
+    async (filter) => {
+      const scope = freshScope();
+      for (const statusTimestamp of [at(1), at(1), at(1), at(2), at(1), null, null, null, at(3)])
+        await context.makeFreeTask({ scope, contextId, statusTimestamp });
+      await context.makeFreeTask({ scope: freshScope(), contextId, statusTimestamp: at(1) });
+      const whole = await context.db.tasks.list({ scope, limit: 100 });
+      const paged: string[] = [];
+      let cursor: TaskListQuery['cursor'];
+      for (let page = 0; page < 6; page++) {
+        const next = { scope, ...filter, limit: 2, ...(cursor ? { cursor } : {}) };
+        const { rows, total } = await context.db.tasks.list(next);
+        expect(total).toBe(9);
+        paged.push(...rows.map((row) => row.taskId));
+        const last = rows.at(-1);
+        if (last) cursor = { statusTimestamp: last.statusTimestamp, taskId: last.taskId };
+      }
+      expect(paged).toEqual(whole.rows.map((row) => row.taskId));
+      expect(new Set(paged).size).toBe(9);
+    },
+  );
 
   test('go on although the task at the cursor has moved', async () => {
     const scope = freshScope();

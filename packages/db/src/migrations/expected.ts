@@ -27,6 +27,10 @@ export const expectedMigrations: ExpectedMigrations = {
       name: '20261129100400_push_notification_configs',
       checksum: '9cb23953564d4e147b4447becb78b32cda9220af0910414c3d17849e5b2afa1c',
     },
+    {
+      name: '20261130100000_task_list_indexes',
+      checksum: '567ff1ae822635659294313081e32268d337183b7d765fb36908b3ff42fca3a8',
+    },
   ],
   postgresql: [
     {
@@ -49,6 +53,10 @@ export const expectedMigrations: ExpectedMigrations = {
       name: '20261129100400_push_notification_configs',
       checksum: '2e756db5c4eebe44ae15b3a1c91c57ae672ba1b6d40168b606646e2d4742bff3',
     },
+    {
+      name: '20261130100000_task_list_indexes',
+      checksum: '900125929974875e406066f02cbef76eb77f84c4c02250cef7d53dd35560cc6f',
+    },
   ],
   mysql: [
     {
@@ -70,6 +78,10 @@ export const expectedMigrations: ExpectedMigrations = {
     {
       name: '20261129100400_push_notification_configs',
       checksum: '55721aacc8870ea3a9896d1c0e997f7281a427e3cf52bfd533dacacfb0348294',
+    },
+    {
+      name: '20261130100000_task_list_indexes',
+      checksum: 'bb4ccd79f8aabb092dd54f8813023d092debe96a730c645382d14ff0d4476f9c',
     },
   ],
 };

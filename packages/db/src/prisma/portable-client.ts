@@ -3,10 +3,6 @@
  * provider hands in its own client; the compiler proves at those three places that they fit.
  */
 export interface PortableClient {
-  readonly task: {
-    findMany(args: { where: TaskWhere; orderBy: TaskOrder[]; take: number }): PromiseLike<TaskRecord[]>;
-    count(args: { where: TaskWhere }): PromiseLike<number>;
-  };
   readonly pushConfig: {
     findMany(args: { where: PushConfigWhere; orderBy: PushConfigOrder[] }): PromiseLike<PushConfigRecord[]>;
     findFirst(args: {
@@ -25,35 +21,6 @@ export interface PortableClient {
 
 /** The providers that generated clients exist for. */
 export type PrismaProvider = 'sqlite' | 'postgresql' | 'mysql';
-
-/** Conditions on tasks. */
-export interface TaskWhere {
-  tenant?: string;
-  owner?: string;
-  contextId?: string;
-  state?: string;
-  id?: { lt: string };
-  statusTimestamp?: string | null | { gt: string; lte?: string };
-  AND?: TaskWhere[];
-  OR?: { statusTimestamp?: string | null | { lt: string }; id?: { lt: string } }[];
-}
-
-/** Orders of tasks. */
-export interface TaskOrder {
-  statusTimestamp?: 'desc';
-  id?: 'desc';
-}
-
-/** A row of `tasks`. */
-export interface TaskRecord {
-  id: string;
-  tenant: string;
-  owner: string;
-  contextId: string;
-  state: string;
-  statusTimestamp: string | null;
-  version: number;
-}
 
 /** Conditions on push configs. */
 export interface PushConfigWhere {

@@ -18,6 +18,19 @@ const LOST = new Set(['P1008', 'P1017']);
 /** Deadlock or write conflict: certainly rolled back. */
 const CONFLICT = 'P2034';
 
+/** Prisma tells every failure of a raw statement by one code; what it would have been stands in the adapter's kind. */
+const RAW_FAILED = 'P2010';
+const CODE_OF_KIND: Readonly<Record<string, string>> = {
+  AuthenticationFailed: 'P1000',
+  DatabaseNotReachable: 'P1001',
+  DatabaseDoesNotExist: 'P1003',
+  SocketTimeout: 'P1008',
+  DatabaseAccessDenied: 'P1010',
+  TlsConnectionError: 'P1011',
+  ConnectionClosed: 'P1017',
+  TransactionWriteConflict: CONFLICT,
+};
+
 const ATTEMPTS = 3;
 
 /** Whether a row with this key was there already, on any of the three databases. */
@@ -43,7 +56,7 @@ export async function guarded<T>(call: PrismaCall<T>): Promise<T> {
       return await call.run();
     } catch (cause) {
       if (isTaken(cause)) throw cause;
-      const passing = cause instanceof PrismaClientKnownRequestError && cause.code === CONFLICT;
+      const passing = cause instanceof PrismaClientKnownRequestError && codeOf(cause) === CONFLICT;
       if (!passing || attempt === ATTEMPTS) throw faultOf(call, cause);
     }
   }
@@ -52,10 +65,11 @@ export async function guarded<T>(call: PrismaCall<T>): Promise<T> {
 function faultOf(call: Pick<PrismaCall<unknown>, 'name' | 'writes'>, cause: unknown): ClusterError {
   const fault = { statement: call.name, cause, text: lastLineOf(cause) };
   if (cause instanceof PrismaClientKnownRequestError) {
-    const driverCode = driverCodeOf(cause);
-    const coded = { ...fault, serverCode: driverCode ?? cause.code };
-    if (NOT_SENT.has(cause.code)) return unreachable(coded);
-    return LOST.has(cause.code) || endsSession(driverCode) ? lost(call, coded) : storeFault(coded);
+    const code = codeOf(cause);
+    const driverCode = adapterCauseOf(cause).originalCode;
+    const coded = { ...fault, serverCode: driverCode ?? code };
+    if (NOT_SENT.has(code)) return unreachable(coded);
+    return LOST.has(code) || endsSession(driverCode) ? lost(call, coded) : storeFault(coded);
   }
   // Prisma's other errors are its own; what has another name came through from the driver, which has no answer.
   if (cause instanceof Error && cause.name.startsWith('PrismaClient')) return storeFault(fault);
@@ -68,11 +82,19 @@ function lost(call: Pick<PrismaCall<unknown>, 'writes'>, fault: StatementFault):
   return call.writes ? unknownOutcome(fault) : unreachable(fault);
 }
 
-/** The server's own code, which Prisma keeps deep inside. */
-function driverCodeOf(error: PrismaClientKnownRequestError): string | undefined {
-  const { meta } = error as { meta?: { driverAdapterError?: { cause?: { originalCode?: unknown } } } };
-  const code = meta?.driverAdapterError?.cause?.originalCode;
-  return code === undefined ? undefined : String(code);
+function codeOf(error: PrismaClientKnownRequestError): string {
+  if (error.code !== RAW_FAILED) return error.code;
+  return CODE_OF_KIND[adapterCauseOf(error).kind ?? ''] ?? error.code;
+}
+
+/** The adapter's word for what went wrong, and the server's own code, which Prisma keeps deep inside. */
+function adapterCauseOf(error: PrismaClientKnownRequestError): { kind?: string; originalCode?: string } {
+  const { meta } = error as { meta?: { driverAdapterError?: { cause?: Record<string, unknown> } } };
+  const { kind, originalCode } = meta?.driverAdapterError?.cause ?? {};
+  return {
+    ...(kind !== undefined && { kind: String(kind) }),
+    ...(originalCode !== undefined && { originalCode: String(originalCode) }),
+  };
 }
 
 /** Prisma's messages begin with a drawing of the calling code; what happened is in the last line. */

@@ -26,11 +26,18 @@ const EXPIRED = `x.expires_at < statement_timestamp() AND ($5::text IS NULL OR x
      AND x.task_id <> ALL ($6::text[])`;
 
 /**
+ * Looked up lease by lease, which OFFSET insists on: statistics are older than any lease, so they say that all have
+ * expired, and the planner might read the whole of `tasks` for the few that have.
+ */
+const TASK_OF_LEASE = 'SELECT FROM tasks t WHERE t.id = x.task_id OFFSET 0';
+
+/**
  * Ends expired turns, each exactly once across all sweepers (protocol 6). Always gives one row or more: the count of
  * candidates stands in each, `id` is null where nothing was taken.
  *
  * - `c` locks the tasks, longest expired first; LIMIT stands above the locking, so rows locked by others are passed
- *   over and further ones found. `k` then locks the leases and tests the expiry again on their newest version.
+ *   over and further ones found. Leases are sorted before the join, so that no more tasks are looked up than are taken.
+ *   `k` then locks the leases and tests the expiry again on their newest version.
  * - Judged by `statement_timestamp()`, the earliest time of the statement: waiting never makes a lease look older.
  * - The verdict is core's `verdictOn`: the contract suite holds the two together.
  * - Candidates are counted by a plain read, up to the limit: more than were taken means some were locked.
@@ -44,11 +51,11 @@ export const sweep: Statement = {
   text: `
 WITH n AS (
   SELECT count(*)::int AS candidates FROM (
-    SELECT FROM task_leases x JOIN tasks t ON t.id = x.task_id WHERE ${EXPIRED} LIMIT $1::int) seen),
+    SELECT FROM task_leases x WHERE ${EXPIRED} AND EXISTS (${TASK_OF_LEASE}) LIMIT $1::int) seen),
 c AS MATERIALIZED (
   SELECT t.id, t.tenant, t.owner, t.context_id, t.version, t.state
-    FROM task_leases x JOIN tasks t ON t.id = x.task_id
-   WHERE ${EXPIRED}
+    FROM (SELECT x.task_id, x.expires_at FROM task_leases x WHERE ${EXPIRED} ORDER BY x.expires_at) x
+    JOIN tasks t ON t.id = x.task_id
    ORDER BY x.expires_at LIMIT $1::int
    FOR NO KEY UPDATE OF t SKIP LOCKED),
 k AS MATERIALIZED (
@@ -104,8 +111,8 @@ export const sweepOrphans: Statement = {
   writes: true,
   text: `
 DELETE FROM task_leases x USING (
-  SELECT task_id FROM task_leases o
-   WHERE expires_at < statement_timestamp() AND NOT EXISTS (SELECT FROM tasks WHERE id = o.task_id)
+  SELECT task_id FROM task_leases x
+   WHERE expires_at < statement_timestamp() AND NOT EXISTS (${TASK_OF_LEASE})
    LIMIT $1::int FOR UPDATE SKIP LOCKED) g
  WHERE x.task_id = g.task_id RETURNING x.task_id`,
 };
