@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { createSystemClock, type Logger } from '@a2a-cluster/core';
 import { createTestDatabase, type TestDatabase } from '@a2a-cluster/testing';
-import { createConnections, type Connections, type Statement } from '../src/postgresql/connections.js';
+import { createConnections, type Connections } from '../src/postgresql/connections.js';
+import type { Statement } from '../src/postgresql/statement.js';
 import { createPrepared } from '../src/postgresql/prepared.js';
 
 let database: TestDatabase;

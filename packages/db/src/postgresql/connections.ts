@@ -8,15 +8,7 @@ import {
   statementFault,
 } from '../errors/postgresql-faults.js';
 import type { Prepared } from './prepared.js';
-
-/** One SQL statement: one round trip, one commit. */
-export interface Statement {
-  /** For logs and errors. */
-  readonly name: string;
-  readonly text: string;
-  /** Whether it may change something: decides what a lost answer means. */
-  readonly writes: boolean;
-}
+import type { Statement } from './statement.js';
 
 /** A pool of connections with the faults of this project. */
 export interface Connections {

@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto';
 import type { Clock } from '@a2a-cluster/core';
 import type pg from 'pg';
 import type { HintSource } from '../database.js';
-import type { Connections, Statement } from './connections.js';
+import type { Connections } from './connections.js';
+import type { Statement } from './statement.js';
 import { encodeHints, encodeSelfTest } from './hint-payload.js';
 import { openListener } from './listener.js';
 

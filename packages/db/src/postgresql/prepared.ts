@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Logger } from '@a2a-cluster/core';
 import type pg from 'pg';
 import { sqlStateOf } from '../errors/postgresql-faults.js';
-import type { Statement } from './connections.js';
+import type { Statement } from './statement.js';
 
 /**
  * The server does not know the name (26000), or knows it already (42P05). A pooler that gives every transaction

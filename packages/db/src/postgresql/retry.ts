@@ -1,7 +1,8 @@
 import { sleep, type Clock } from '@a2a-cluster/core';
 import type pg from 'pg';
 import { isRetriable } from '../errors/postgresql-faults.js';
-import type { Connections, Statement } from './connections.js';
+import type { Connections } from './connections.js';
+import type { Statement } from './statement.js';
 
 /** Sends a statement again when the server rolled it back for a passing reason. */
 export interface Retrying {

@@ -1,5 +1,5 @@
 import type { CancelWrite } from '../../statements/journal-statements.js';
-import type { Statement } from '../connections.js';
+import type { Statement } from '../statement.js';
 import { TERMINAL_LIST } from './conditions.js';
 
 /**

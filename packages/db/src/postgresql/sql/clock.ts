@@ -1,4 +1,4 @@
-import type { Statement } from '../connections.js';
+import type { Statement } from '../statement.js';
 
 const NOW_MS = `(extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now_ms`;
 

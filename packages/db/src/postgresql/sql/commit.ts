@@ -1,5 +1,5 @@
 import type { CommitEvents } from '../../statements/journal-statements.js';
-import type { Statement } from '../connections.js';
+import type { Statement } from '../statement.js';
 import { TERMINAL_LIST } from './conditions.js';
 import { eventArrays } from './event-arrays.js';
 

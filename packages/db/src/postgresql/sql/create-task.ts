@@ -1,5 +1,5 @@
 import type { CreateTask } from '../../statements/journal-statements.js';
-import type { Statement } from '../connections.js';
+import type { Statement } from '../statement.js';
 import { eventArrays } from './event-arrays.js';
 
 /**

@@ -1,4 +1,4 @@
-import type { Statement } from '../connections.js';
+import type { Statement } from '../statement.js';
 
 /** Everything the start check asks about a connection, in one statement. */
 export const facts: Statement = {

@@ -1,4 +1,4 @@
-import type { Statement } from '../connections.js';
+import type { Statement } from '../statement.js';
 import { ageMs } from './conditions.js';
 import { LOOK_COLUMNS, SCOPED_TASK } from './look.js';
 

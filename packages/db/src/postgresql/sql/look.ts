@@ -1,5 +1,5 @@
 import type { Look } from '../../statements/journal-statements.js';
-import type { Statement } from '../connections.js';
+import type { Statement } from '../statement.js';
 import { ageMs, remainingMs } from './conditions.js';
 
 /** The columns of a task `t` and its lease `x`, as {@link LookRow} has them. */

@@ -1,5 +1,5 @@
 import type { OpenTurn } from '../../statements/journal-statements.js';
-import type { Statement } from '../connections.js';
+import type { Statement } from '../statement.js';
 import { TERMINAL_LIST, remainingMs } from './conditions.js';
 
 /**

@@ -1,5 +1,5 @@
 import type { SweepBatch, SweptLease } from '../../statements/journal-statements.js';
-import type { Statement } from '../connections.js';
+import type { Statement } from '../statement.js';
 import { TERMINAL_LIST } from './conditions.js';
 
 /** `to_json` of a text escapes exactly as `JSON.stringify` does: the two differ for no string that can be stored. */
