@@ -55,7 +55,10 @@ async function startPair(
   return { writer, reader };
 }
 
-/** On the replica that runs the turn, which has the most to do. */
+/**
+ * On the replica that runs the turn, which has the most to do. What the slow ones do not read still fits into their
+ * sockets here; the wide stream is the one where it does not.
+ */
 async function manyClients(context: BenchContext, size: Size): Promise<readonly Figure[]> {
   const { writer } = await startPair(context);
   const { rssBytes } = await writer.stats();

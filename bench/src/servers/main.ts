@@ -22,6 +22,8 @@ app.use(
   jsonRpcHandler({ requestHandler: opened.handler, userBuilder: UserBuilder.noAuthentication }),
 );
 const server = createServer({ requestTimeout: 0 }, app);
+// The clients keep their connections between two rounds, however far apart these are.
+server.keepAliveTimeout = 0;
 server.listen({ port: 0, host: '127.0.0.1', backlog: 4096 }, () => {
   say({ type: 'ready', port: (server.address() as AddressInfo).port });
 });
