@@ -1,3 +1,4 @@
+import { describe, expect, test } from '@jest/globals';
 import type { LogHead } from '@a2a-cluster/db';
 import { Feed, type FeedTail } from '../src/feed.js';
 import type { Host } from '../src/host.js';
