@@ -31,10 +31,18 @@ export class WakeUp {
   readonly #options: AbandonedTaskSweeperOptions;
   readonly #bad: BadRows;
   #lockedInARow = 0;
+  /** What the pass has read before it did anything; undefined: to be read. */
+  #expiryMs: number | null | undefined = undefined;
 
   constructor(options: AbandonedTaskSweeperOptions, bad: BadRows) {
     this.#options = options;
     this.#bad = bad;
+  }
+
+  /** When the earliest lease expires, as the pass that is under way has read it: null none, not above 0 has expired. */
+  noteExpiry(expiryMs: number | null): void {
+    const due = expiryMs !== null && expiryMs <= 0;
+    this.#expiryMs = due ? undefined : expiryMs;
   }
 
   /** After a pass: at the earliest expiry, soon when something was locked, at the latest after the interval. */
@@ -62,7 +70,12 @@ export class WakeUp {
 
   async #nextExpiryMs(): Promise<number | null> {
     const { leases } = this.#options;
-    const remainingMs = this.#bad.size === 0 ? await leases.nextExpiry() : await this.#nextGoodExpiryMs();
+    const read = this.#expiryMs;
+    this.#expiryMs = undefined;
+    const next = (): Promise<number | null> =>
+      this.#bad.size === 0 ? leases.nextExpiry() : this.#nextGoodExpiryMs();
+    // An idle pass has read it a moment ago. With bad rows about there is always one that has expired.
+    const remainingMs = read === undefined ? await next() : read;
     return remainingMs === null ? null : remainingMs + AFTER_EXPIRY_MS + this.#random() * EXPIRY_JITTER_MS;
   }
 

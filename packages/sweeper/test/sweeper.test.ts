@@ -128,6 +128,8 @@ describe('a pass of the sweeper', () => {
       await h.sweeper.runOnce();
     }
     expect(await stateOf(h.db, 'bad')).toBe(FAILED);
+    await createTask(h.db, { taskId: 'another', ttlMs: 1 });
+    await h.clock.advance(2);
     await h.sweeper.runOnce();
     expect(h.sweeps.at(-1)?.except).toEqual([]);
     await h.sweeper.close();
@@ -266,6 +268,29 @@ describe('a running sweeper', () => {
     await h.sweeper.close();
   });
 
+  test('asks for no more than the next expiry where nothing has expired', async () => {
+    const h = createHarness();
+    await createTask(h.db, { taskId: 'alive' });
+    let reads = 0;
+    const never = async (): Promise<never> => {
+      throw new Error('nothing has expired');
+    };
+    const sweeper = createAbandonedTaskSweeper({
+      journal: { sweep: never, sweepOrphans: never },
+      leases: { ...h.db.leases, nextExpiry: () => ((reads += 1), h.db.leases.nextExpiry()) },
+      clockWatch: h.clockWatch,
+      sweeperId: 'replica-s',
+      options: { sweepIntervalMs: 5_000, ttlMs: TTL_MS },
+      clock: h.clock,
+      logger: createSilentLogger(),
+    });
+    await sweeper.start();
+    // The baseline, and a pass a second after it.
+    await h.clock.advance(1_500);
+    expect(reads).toBe(1);
+    await sweeper.close();
+  });
+
   test('drops leases that have no task', async () => {
     const h = createHarness();
     let orphans = ['x', 'y'];
@@ -275,7 +300,7 @@ describe('a running sweeper', () => {
     };
     const sweeper = createAbandonedTaskSweeper({
       journal,
-      leases: h.db.leases,
+      leases: { ...h.db.leases, nextExpiry: async () => (orphans.length > 0 ? -1 : null) },
       clockWatch: h.clockWatch,
       sweeperId: 'replica-s',
       options: { sweepIntervalMs: 5_000, ttlMs: TTL_MS, batchSize: 2 },
