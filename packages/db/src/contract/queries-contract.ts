@@ -17,8 +17,11 @@ const at = (minute: number): string => `2026-03-01T10:${String(minute).padStart(
 
 function describeList(context: ContractContext): void {
   const make = (scope: Scope, more: Partial<CreateTask>) => context.makeFreeTask({ scope, ...more });
-  const idsOf = async (query: Partial<TaskListQuery> & Pick<TaskListQuery, 'scope'>): Promise<string[]> =>
-    (await context.db.tasks.list({ limit: 100, ...query })).rows.map((row) => row.taskId);
+  const idsOf = async (query: Partial<TaskListQuery> & Pick<TaskListQuery, 'scope'>): Promise<string[]> => {
+    const { rows, total } = await context.db.tasks.list({ limit: 100, ...query });
+    expect(total).toBe(rows.length);
+    return rows.map((row) => row.taskId);
+  };
 
   test('has the newest status first, then the higher id, those without a time last', async () => {
     const scope = freshScope();
@@ -71,6 +74,9 @@ function describeList(context: ContractContext): void {
     expect(await idsOf({ scope, statusAfter: at(1) })).toEqual([three.taskId, two.taskId]);
     expect(await idsOf({ scope, statusAfter: at(3) })).toEqual([]);
     expect(await idsOf({ scope, contextId: 'c-1', state })).toEqual([two.taskId]);
+    expect(await idsOf({ scope, contextId: 'c-1', statusAfter: at(1) })).toEqual([two.taskId]);
+    expect(await idsOf({ scope, state, statusAfter: at(2) })).toEqual([three.taskId]);
+    expect(await idsOf({ scope, contextId: 'c-2', state, statusAfter: at(1) })).toEqual([three.taskId]);
     expect(await idsOf({ scope, contextId: 'c-2' })).toEqual([three.taskId, none.taskId]);
     expect(await context.db.tasks.list({ scope, state, limit: 1 })).toMatchObject({ total: 2 });
   });

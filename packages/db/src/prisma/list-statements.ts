@@ -42,8 +42,10 @@ export function listStatements(provider: PrismaProvider, query: TaskListQuery): 
   const past = cursor?.statusTimestamp === '';
   return {
     total: statement(dialect, (place) => {
+      // In the order of the text: `?` has no number.
+      const filter = filterOf(query, place);
       const after = statusAfter === undefined ? [] : [`status_timestamp > ${place(statusAfter)}`];
-      const where = whereOf([...filterOf(query, place), ...after]);
+      const where = whereOf([...filter, ...after]);
       return index === null
         ? `SELECT count(*) AS total FROM tasks${where}`
         : dialect.count(`${from}${where}`);

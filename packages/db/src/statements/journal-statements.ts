@@ -4,7 +4,7 @@ import type { NewEvent, OpenRefusal, Scope, StateName } from '@a2a-cluster/core'
 export interface TaskMove {
   /** The state after the batch, or null when the batch leaves it. */
   readonly state: StateName | null;
-  /** The status timestamp after the batch, or null when the batch leaves it. */
+  /** The status timestamp after the batch, or null when the batch leaves it. Never empty: lists find NULL as none. */
   readonly statusTimestamp: string | null;
   /** The last event ends the task: the lease is deleted in the same transaction. */
   readonly terminal: boolean;

@@ -11,7 +11,7 @@ export interface GrowthSize {
 }
 
 /** Enough for the planners to prefer an index, and made in seconds. */
-export const SMALL_GROWTH: GrowthSize = { endedTasks: 20_000, eventsPerTask: 3, leases: 300 };
+export const SMALL_GROWTH: GrowthSize = { endedTasks: 20_000, eventsPerTask: 3, leases: 600 };
 
 /** One call of the code under test, on a grown database. */
 export interface GrowthCall {
