@@ -38,7 +38,7 @@ async function onPostgres(parts: {
     says: `the same statement in batches of ${batch.limit}, by bare pg`,
     all: async () => {
       for (let swept = batch.limit; swept === batch.limit;)
-        swept = (await client.query<{ id: unknown }>(text, values)).rows.filter(
+        swept = (await client.query<{ id: unknown }>({ name: 'bare_sweep', text, values })).rows.filter(
           ({ id }) => id !== null,
         ).length;
     },
@@ -60,7 +60,7 @@ async function overheard(work: () => Promise<unknown>): Promise<{ text: string; 
   } finally {
     prototype.query = original;
   }
-  const [text, values] = heard[0] ?? [];
+  const { text, values } = (heard[0]?.[0] ?? {}) as { readonly text?: unknown; readonly values?: unknown };
   if (heard.length !== 1 || typeof text !== 'string') throw new Error('the sweep is not one statement');
   return { text, values: values as unknown[] };
 }
