@@ -24,9 +24,11 @@ export const flood: Benchmark = {
   databases: ['postgresql'],
   run: async (context) => {
     const url = await context.freshDatabase();
-    const pool = new pg.Pool({ connectionString: url, max: TURNS });
+    // Apart: the sweepers of the clusters would cut leases as long as these.
+    const bareUrl = await context.freshDatabase();
+    const pool = new pg.Pool({ connectionString: bareUrl, max: TURNS });
     context.cleanUp(() => pool.end());
-    const bare = await bareCommitters(context, url);
+    const bare = await bareCommitters(context, bareUrl);
     const clusters = {
       hints: await openCluster(context, { databaseUrl: url, executor: flooding }),
       silent: await openCluster(context, { databaseUrl: url, executor: flooding, hints: 'poll' }),

@@ -19,6 +19,8 @@ export function currentConnection(): ClientConnection | undefined {
 export interface ResponseLike {
   readonly writableNeedDrain: boolean;
   readonly destroyed: boolean;
+  /** Whether all of it was handed to the system. */
+  readonly writableFinished?: boolean;
   once(event: 'close' | 'drain', listener: () => void): unknown;
   off(event: 'close' | 'drain', listener: () => void): unknown;
 }
@@ -33,7 +35,10 @@ export type StreamingMiddleware = (request: unknown, response: ResponseLike, nex
 export function createStreamingMiddleware(): StreamingMiddleware {
   return (_request, response, next) => {
     const gone = new AbortController();
-    response.once('close', () => gone.abort());
+    // An answer that went out whole closes too; nobody waits on it any more.
+    response.once('close', () => {
+      if (response.writableFinished !== true) gone.abort();
+    });
     connections.run({ signal: gone.signal, writable: () => writable(response) }, next);
   };
 }

@@ -29,6 +29,7 @@ export class TurnLease {
   private dropping = false;
   private over = false;
   private opened: number | undefined;
+  private right: LeaseAuthority | null = null;
 
   constructor(private readonly options: TurnLeaseOptions) {
     this.held.promise.catch(() => {});
@@ -88,7 +89,8 @@ export class TurnLease {
     this.over = true;
     this.lease?.end();
     this.unwatch?.();
-    this.held.reject(new ClusterError('LEASE_LOST', 'the turn has ended'));
+    // An error takes its time to make: none for those who have been told that it is held.
+    if (this.lease === null) this.held.reject(new ClusterError('LEASE_LOST', 'the turn has ended'));
   }
 
   isHeld(): boolean {
@@ -109,7 +111,7 @@ export class TurnLease {
     const { lease, opened: epoch } = this;
     if (lease === null || epoch === undefined) throw new ClusterError('BUG', 'a turn writes without a lease');
     const { taskId, holder, lost } = this.options;
-    return { taskId, epoch, holder, lost, renewNow: () => lease.renewNow() };
+    return (this.right ??= { taskId, epoch, holder, lost, renewNow: () => lease.renewNow() });
   }
 
   /** What the dispatcher's query says of the lease: a cancel mark, or that it is gone. */

@@ -196,8 +196,13 @@ export class TurnWriter {
   }
 
   private commit(batch: readonly PreparedEvent[], move: TaskMove): Promise<CommitResult> {
+    const { state, statusTimestamp, terminal, clearsPending, snapshot } = move;
     return this.options.journal.commit({
-      ...move,
+      state,
+      statusTimestamp,
+      terminal,
+      clearsPending,
+      snapshot,
       authority: this.options.authority(),
       scope: this.options.scope,
       expectedVersion: this.version,
