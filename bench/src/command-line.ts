@@ -1,11 +1,12 @@
-import { Command, InvalidArgumentError, Option } from 'commander';
+import { Command, InvalidArgumentError } from 'commander';
 import type { TestProvider } from '@a2a-cluster/testing';
 
 /** What the command is asked to do. */
 export interface Wish {
   /** Ids of benchmarks; empty: all that do not have to be named. */
   readonly ids: readonly string[];
-  readonly database: TestProvider | undefined;
+  /** Empty: all that answer. */
+  readonly databases: readonly TestProvider[];
   readonly quick: boolean;
   readonly minutes: number | undefined;
   readonly json: boolean;
@@ -38,7 +39,7 @@ export function readCommandLine(args: readonly string[]): Wish {
       '[benchmarks...]',
       'ids such as B1 B6; B1 also means B1a, B1b ..; default: all but the long ones',
     )
-    .addOption(new Option('--database <name>', 'one database instead of all that answer').choices(DATABASES))
+    .option('--database <name>', 'one database instead of all that answer; may be said again', database)
     .option('--quick', 'small sizes')
     .option('--minutes <number>', 'how long the long ones last', positive)
     .option('--profile <folder>', 'writes CPU profiles there')
@@ -47,10 +48,10 @@ export function readCommandLine(args: readonly string[]): Wish {
     .option('--list', 'names the benchmarks')
     .addHelpText('after', EXAMPLES)
     .parse([...args], { from: 'user' });
-  const options = command.opts<Partial<Wish>>();
+  const options = command.opts<Partial<Wish> & { readonly database?: readonly TestProvider[] }>();
   return {
     ids: command.args,
-    database: options.database,
+    databases: options.database ?? [],
     quick: options.quick ?? false,
     minutes: options.minutes,
     json: options.json ?? false,
@@ -64,4 +65,10 @@ function positive(text: string): number {
   const value = Number(text);
   if (Number.isFinite(value) && value > 0) return value;
   throw new InvalidArgumentError('It must be a number above 0.');
+}
+
+function database(text: string, before: readonly TestProvider[] = []): readonly TestProvider[] {
+  const name = DATABASES.find((known) => known === text);
+  if (name !== undefined) return [...before, name];
+  throw new InvalidArgumentError(`It must be one of ${DATABASES.join(', ')}.`);
 }

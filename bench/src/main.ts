@@ -53,11 +53,12 @@ function choose(ids: readonly string[]): readonly Benchmark[] | null {
   return benchmarks.filter(({ id }) => ids.some((wanted) => means(wanted, id)));
 }
 
-async function databasesOf({ database }: Wish): Promise<readonly TestProvider[]> {
+async function databasesOf({ databases }: Wish): Promise<readonly TestProvider[]> {
   const available = await availableProviders();
-  if (database === undefined) return available;
-  if (available.includes(database)) return [database];
-  say(`No ${database} answers; TEST_POSTGRES_URL and TEST_MYSQL_URL say where the servers are.`);
+  if (databases.length === 0) return available;
+  const missing = databases.filter((database) => !available.includes(database));
+  if (missing.length === 0) return databases;
+  say(`No ${missing.join(', ')} answers; TEST_POSTGRES_URL and TEST_MYSQL_URL say where the servers are.`);
   return [];
 }
 
