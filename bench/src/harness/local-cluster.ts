@@ -1,5 +1,5 @@
 import { UnauthenticatedUser, ServerCallContext, type AgentExecutor } from '@a2a-js/sdk/server';
-import { Role, type SendMessageRequest } from '@a2a-js/sdk';
+import { SendMessageRequest } from '@a2a-js/sdk';
 import { randomUUID } from 'node:crypto';
 import { createCluster, type Cluster } from '@a2a-cluster/cluster';
 import type { BenchContext } from '../benchmark.js';
@@ -9,16 +9,14 @@ import { agentCard } from '../servers/handlers.js';
 export interface LocalCluster {
   readonly databaseUrl: string;
   readonly executor: AgentExecutor;
-  readonly poolSize?: number;
   readonly hints?: 'auto' | 'poll';
 }
 
 /** A replica in this process, without HTTP. The benchmark's clean-up closes it. */
 export async function openCluster(context: BenchContext, options: LocalCluster): Promise<Cluster> {
-  const { databaseUrl, executor, poolSize = 10, hints = 'auto' } = options;
+  const { databaseUrl, executor, hints = 'auto' } = options;
   const cluster = await createCluster({
     databaseUrl,
-    databaseOptions: { poolSize },
     agentCard,
     executor,
     hints,
@@ -36,19 +34,8 @@ export function callContext(): ServerCallContext {
 
 /** A message with a text. */
 export function messageOf(text: string, taskId = ''): SendMessageRequest {
-  return {
-    tenant: '',
-    message: {
-      messageId: randomUUID(),
-      contextId: '',
-      taskId,
-      role: Role.ROLE_USER,
-      parts: [{ content: { $case: 'text', value: text }, metadata: undefined, filename: '', mediaType: '' }],
-      metadata: undefined,
-      extensions: [],
-      referenceTaskIds: [],
-    },
-    configuration: undefined,
-    metadata: undefined,
-  };
+  const parts = [{ text }];
+  return SendMessageRequest.fromJSON({
+    message: { messageId: randomUUID(), taskId, role: 'ROLE_USER', parts },
+  });
 }

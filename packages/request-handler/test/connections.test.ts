@@ -10,6 +10,7 @@ import {
   RunningTurns,
   turnOf,
 } from '../src/index.js';
+import { currentConnection } from '../src/request-signal.js';
 import {
   contextOf,
   executor,
@@ -30,6 +31,7 @@ const start = replicasOfTest();
 class FakeResponse extends EventEmitter {
   writableNeedDrain = false;
   destroyed = false;
+  writableFinished = false;
 }
 
 /** Runs `work` as a request behind the streaming middleware. */
@@ -66,6 +68,14 @@ describe('a client', () => {
     await until(() => replica.handler.runningTurns === 0);
     const { rows } = await replica.database.tasks.list({ scope: null, limit: 1 });
     expect(rows[0]?.state).toBe('TASK_STATE_COMPLETED');
+  });
+
+  test('that has the whole answer has not gone away', () => {
+    const response = new FakeResponse();
+    const connection = behind(response, currentConnection);
+    response.writableFinished = true;
+    response.emit('close');
+    expect(connection?.signal.aborted).toBe(false);
   });
 
   test('that reads slowly is not written to before it has room, and misses nothing', async () => {

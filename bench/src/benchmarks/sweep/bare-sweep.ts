@@ -2,6 +2,7 @@ import pg from 'pg';
 import { FAILURE_TEXT } from '@a2a-cluster/core';
 import type { Database, SweepBatch } from '@a2a-cluster/db';
 import { EMBEDDED_SWEEP_BATCH, DEFAULT_SWEEP_BATCH } from '@a2a-cluster/sweeper';
+import { startCapture } from '@a2a-cluster/testing';
 
 /** The sweep without a sweeper: its statements one after the other until none is left. */
 export interface BareSweep {
@@ -48,19 +49,13 @@ async function onPostgres(parts: {
 
 /** The one statement that some work sends, word for word: a copy here would soon be another one. */
 async function overheard(work: () => Promise<unknown>): Promise<{ text: string; values: unknown[] }> {
-  const prototype = pg.Client.prototype as unknown as { query: (...args: unknown[]) => unknown };
-  const original = prototype.query;
-  const heard: unknown[][] = [];
-  prototype.query = function query(this: unknown, ...args: unknown[]): unknown {
-    heard.push(args);
-    return original.apply(this, args);
-  };
+  const capture = startCapture('postgresql');
   try {
     await work();
   } finally {
-    prototype.query = original;
+    capture.stop();
   }
-  const { text, values } = (heard[0]?.[0] ?? {}) as { readonly text?: unknown; readonly values?: unknown };
-  if (heard.length !== 1 || typeof text !== 'string') throw new Error('the sweep is not one statement');
-  return { text, values: values as unknown[] };
+  const [sent, ...more] = capture.take();
+  if (sent === undefined || more.length > 0) throw new Error('the sweep is not one statement');
+  return { text: sent.sql, values: [...sent.values] };
 }
