@@ -1,144 +1,78 @@
-import {
-  createSilentLogger,
-  decodeEvent,
-  errorText,
-  toStreamResponse,
-  type EventRow,
-  type Logger,
-  type Scope,
-} from '@a2a-cluster/core';
+import { createSilentLogger, createSystemClock, type Clock, type EventRow, type Logger, type Scope, type Service } from '@a2a-cluster/core';
 import type { Database } from '@a2a-cluster/db';
-import { createTaskReader } from '@a2a-cluster/task-store';
-import type { AgentCard } from '@a2a-js/sdk';
-import { createLegacyAwarePushNotificationSender } from '@a2a-js/sdk/compat/v0_3/server';
-import type { PushNotificationSender } from '@a2a-js/sdk/server';
-import { createContextReader, type ContextReader } from './context-reader.js';
-import { DeliveryQueue, type QueueLimits } from './delivery-queue.js';
-import type { DeliveryContext, PushConfigStore } from './push-config-store.js';
-import { createTaskAtRow, type TaskAtRow } from './task-at-row.js';
+import type { DeliveryCounts } from './delivery/counters.js';
+import { DeliveryEngine } from './delivery/engine.js';
+import { resolveDeliveryLimits, type PushDeliveryLimits } from './delivery/options.js';
+import type { WebhookClient } from './webhook/client.js';
 
 /** Events that were committed; see `CommitListener` of the journal. */
 export interface DeliveredEvents {
   readonly taskId: string;
   readonly scope: Scope;
-  /** In order of seq. */
   readonly rows: readonly EventRow[];
 }
 
-/** Sends committed events to the webhooks of their task (protocol 9). */
-export interface PushDelivery {
-  /**
-   * Called after a commit, by whoever committed: holder, sweeper or canceller. Returns at once, never throws; the
-   * sends go on behind it, in order per task. `message` rows are not sent.
-   */
+/** What a delivery is doing; the counts are since its start. */
+export interface PushDeliveryStatus {
+  /** Attempts under way. */
+  readonly inFlight: number;
+  /** Configs whose deliveries are this replica's now. */
+  readonly claims: number;
+  readonly ends: DeliveryCounts;
+}
+
+/**
+ * Delivers events to the webhooks of their tasks (protocol 9): at least once, in order per task and config, from the
+ * log. What this replica commits it delivers at once; what others left is taken over when their claims run out.
+ */
+export interface PushDelivery extends Service {
+  /** Tells of a commit. Does no work in the caller's turn of the event loop. Never throws. */
   delivered(events: DeliveredEvents): void;
-  /** Resolves when nothing waits and nothing is being sent; never rejects. Bound it: a sender may hang. */
+  /** Tells of a config that was registered or enabled here. Never throws. */
+  registered(taskId: string): void;
+  /** Resolves when nothing is under way here. What waits for a retry is not waited for. */
   drained(): Promise<void>;
+  /** No I/O. */
+  status(): PushDeliveryStatus;
+  /**
+   * Goes on for `graceMs` (default 1 000), then gives every claim back, for others to go on with at once. An attempt
+   * that is cut counts for nothing and is made again, by whoever comes next, with the same id.
+   */
+  close(options?: { readonly graceMs?: number }): Promise<void>;
 }
 
 /** What {@link createPushDelivery} needs. */
 export interface PushDeliveryOptions {
-  readonly store: PushConfigStore;
-  /** Read for webhooks of protocol 0.3 only. */
-  readonly database: Pick<Database, 'log' | 'tasks'>;
-  /**
-   * Called once per event, one at a time per task, with a context that resolves to the task's scope. Default: the
-   * SDK's sender, which speaks 1.0 and 0.3, as the config was registered: 5 s per attempt, one attempt.
-   */
-  readonly sender?: PushNotificationSender;
+  readonly database: Pick<Database, 'log' | 'tasks' | 'pushQueue'>;
+  /** Closed with the delivery. */
+  readonly client: WebhookClient;
+  /** `<REPLICA_ID>-<boot>`: whose the claims are. */
+  readonly holder: string;
+  readonly clock?: Clock;
   readonly logger?: Logger;
-  /** With a card that has no push notifications nothing is ever sent. */
-  readonly card?: AgentCard;
-  /** Default 4 MiB per task, 64 MiB in all. Over it the oldest waiting events of a task are not sent. */
-  readonly limits?: QueueLimits;
+  readonly limits?: PushDeliveryLimits;
 }
 
-const DEFAULT_LIMITS: QueueLimits = { perTaskBytes: 4 * 1024 * 1024, totalBytes: 64 * 1024 * 1024 };
+const DEFAULT_GRACE_MS = 1_000;
 
-const LEGACY_VERSION = '0.3';
-
-/** A delivery with a queue in this process's memory: what waits when the process dies is not sent. */
+/**
+ * A delivery; nothing is sent before `start`.
+ * @throws ClusterError `CONFIG_INVALID` for limits that do not add up.
+ */
 export function createPushDelivery(options: PushDeliveryOptions): PushDelivery {
-  const enabled = options.card === undefined || options.card.capabilities?.pushNotifications === true;
-  const delivery = new QueuedDelivery(options);
+  const { database, client, holder, clock = createSystemClock(), logger = createSilentLogger() } = options;
+  const limits = resolveDeliveryLimits(options.limits);
+  const engine = new DeliveryEngine({ database, client, holder, clock, logger, limits });
+  let closed: Promise<void> | null = null;
   return {
-    delivered: (events) => {
-      if (enabled) delivery.add(events);
+    start: () => {
+      if (closed === null) engine.start();
+      return Promise.resolve();
     },
-    drained: () => delivery.drained(),
+    delivered: ({ taskId, rows }) => engine.committed(taskId, rows),
+    registered: (taskId) => engine.registered(taskId),
+    drained: () => engine.idle(),
+    status: () => engine.status(),
+    close: ({ graceMs = DEFAULT_GRACE_MS } = {}) => (closed ??= engine.close(graceMs)),
   };
-}
-
-class QueuedDelivery {
-  private readonly queue: DeliveryQueue;
-  private readonly sender: PushNotificationSender;
-  private readonly logger: Logger;
-  private readonly contexts: ContextReader;
-  private waiters: (() => void)[] = [];
-
-  constructor(private readonly options: PushDeliveryOptions) {
-    this.queue = new DeliveryQueue(options.limits ?? DEFAULT_LIMITS);
-    this.sender = options.sender ?? createLegacyAwarePushNotificationSender(options.store);
-    this.logger = options.logger ?? createSilentLogger();
-    this.contexts = createContextReader(options.store);
-  }
-
-  add({ taskId, scope, rows }: DeliveredEvents): void {
-    const shown = rows.filter((row) => row.kind !== 'message');
-    if (shown.length === 0) return;
-    const { isNew, dropped } = this.queue.add({ taskId, scope, rows: shown });
-    if (dropped > 0)
-      this.logger.warn({ taskId, dropped }, 'events are not pushed: the webhooks are too slow');
-    if (isNew) void this.work(taskId);
-  }
-
-  drained(): Promise<void> {
-    if (this.queue.size === 0) return Promise.resolve();
-    return new Promise((resolve) => this.waiters.push(resolve));
-  }
-
-  /** One at a time per task. What is committed meanwhile waits, and the next round takes it with one query. */
-  private async work(taskId: string): Promise<void> {
-    // Not in the caller's own turn of the event loop: it has streams to feed first.
-    await Promise.resolve();
-    for (let next = this.queue.take(taskId); next !== null; next = this.queue.take(taskId)) {
-      try {
-        await this.deliver({ taskId, ...next });
-      } catch (error) {
-        this.logger.error({ taskId, reason: errorText(error) }, 'events could not be pushed');
-      }
-    }
-    this.queue.finish(taskId);
-    if (this.queue.size > 0) return;
-    const { waiters } = this;
-    this.waiters = [];
-    for (const resolve of waiters) resolve();
-  }
-
-  private async deliver({ taskId, scope, rows }: DeliveredEvents): Promise<void> {
-    const { database } = this.options;
-    const context = await this.contexts.read({ taskId, scope });
-    if (context === null) return;
-    const whole = context.configs.some(({ wireVersion }) => wireVersion === LEGACY_VERSION);
-    const taskAt = whole ? createTaskAtRow({ reader: createTaskReader({ database }), taskId, scope }) : null;
-    for (const row of rows) await this.send({ row, context, taskAt });
-  }
-
-  private async send(one: {
-    readonly row: EventRow;
-    readonly context: DeliveryContext;
-    readonly taskAt: TaskAtRow | null;
-  }): Promise<void> {
-    const { row, context, taskAt } = one;
-    try {
-      const event = decodeEvent(row.kind, row.payload);
-      if (event.kind === 'message') return;
-      await this.sender.send(toStreamResponse(event), context, (await taskAt?.(row)) ?? undefined);
-    } catch (error) {
-      this.logger.error(
-        { taskId: row.taskId, seq: row.seq, reason: errorText(error) },
-        'an event could not be pushed',
-      );
-    }
-  }
 }

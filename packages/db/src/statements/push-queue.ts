@@ -148,13 +148,18 @@ export interface PushQueueStatements {
     claim: PushClaimant & { readonly taskIds: readonly string[] },
   ): Promise<{ readonly claimed: readonly ClaimedPush[]; readonly known: readonly string[] }>;
   /**
-   * Claims at most `limit` configs that are due, the longest due first, none of an origin in `exceptOrigins`. Of
+   * Claims at most `limit` configs that are due, the longest due first, none of an origin in `exceptOrigins` and,
+   * where named, only of `onlyOrigins`. Of
    * those due without events after their position: an ended task's become `done`; the rest is put off for a quarter
    * of the time since they last changed, 5 s at least and 10 min at most; one that has had no task for an hour is
    * removed (its first message was answered without one).
    */
   claimDue(
-    claim: PushClaimant & { readonly limit: number; readonly exceptOrigins: readonly string[] },
+    claim: PushClaimant & {
+      readonly limit: number;
+      readonly exceptOrigins: readonly string[];
+      readonly onlyOrigins?: readonly string[];
+    },
   ): Promise<DuePushes>;
   /** Stores settlements, of one config at most one, in one transaction. Gives the keys whose claim still held. */
   settle(settlements: readonly PushSettlement[]): Promise<readonly PushKey[]>;

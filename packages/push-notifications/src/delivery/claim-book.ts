@@ -1,0 +1,110 @@
+import { keyOf, type LiveClaim } from './live-claim.js';
+import type { Slots } from './slots.js';
+
+/** Claims beside those under way, so that a slot that comes free finds the next at hand. */
+const AHEAD = 2;
+
+/**
+ * The claims of this replica: per task, for what is committed here; per origin, so that one webhook's backlog does
+ * not take the place of others; and in line for a slot, origins in turn.
+ */
+export class ClaimBook {
+  private readonly claims = new Map<string, LiveClaim>();
+  private readonly tasks = new Map<string, Set<LiveClaim>>();
+  private readonly origins = new Map<string, number>();
+  /** Claims that have something to send, by origin; the origin that was served last stands last. */
+  private readonly line = new Map<string, LiveClaim[]>();
+
+  constructor(
+    private readonly slots: Slots,
+    private readonly concurrency: number,
+  ) {}
+
+  get size(): number {
+    return this.claims.size;
+  }
+
+  /** How many more claims there is room for. */
+  get room(): number {
+    return Math.max(0, AHEAD * this.concurrency - this.claims.size);
+  }
+
+  /** Whether this origin has as many claims here as it can use soon. */
+  isFull(origin: string): boolean {
+    const limit = this.slots.isSuspect(origin) ? 1 : AHEAD * this.slots.limitOf(origin);
+    return (this.origins.get(origin) ?? 0) >= limit;
+  }
+
+  /** Whether it is time to bring more claims, many at once, for this origin or whoever takes its place. */
+  isLow(origin: string): boolean {
+    return this.claims.size <= this.concurrency && (this.origins.get(origin) ?? 0) <= this.slots.limitOf(origin);
+  }
+
+  /** Origins that no claims are wanted of now. */
+  fullOrigins(): readonly string[] {
+    return [...this.origins.keys()].filter((origin) => this.isFull(origin));
+  }
+
+  add(claim: LiveClaim): void {
+    const { taskId, origin } = claim.push;
+    this.claims.set(keyOf(claim.push), claim);
+    this.origins.set(origin, (this.origins.get(origin) ?? 0) + 1);
+    const ofTask = this.tasks.get(taskId) ?? new Set();
+    this.tasks.set(taskId, ofTask.add(claim));
+  }
+
+  /** Idempotent. */
+  remove(claim: LiveClaim): void {
+    const key = keyOf(claim.push);
+    if (this.claims.get(key) !== claim) return;
+    const { taskId, origin } = claim.push;
+    this.claims.delete(key);
+    const left = (this.origins.get(origin) ?? 1) - 1;
+    if (left === 0) this.origins.delete(origin);
+    else this.origins.set(origin, left);
+    const ofTask = this.tasks.get(taskId);
+    ofTask?.delete(claim);
+    if (ofTask?.size === 0) this.tasks.delete(taskId);
+  }
+
+  has(key: { readonly taskId: string; readonly configId: string }): boolean {
+    return this.claims.has(keyOf(key));
+  }
+
+  ofTask(taskId: string): readonly LiveClaim[] {
+    return [...(this.tasks.get(taskId) ?? [])];
+  }
+
+  all(): readonly LiveClaim[] {
+    return [...this.claims.values()];
+  }
+
+  /** Puts a claim that has something to send in line. */
+  enqueue(claim: LiveClaim): void {
+    const { origin } = claim.push;
+    const waiting = this.line.get(origin);
+    if (waiting) waiting.push(claim);
+    else this.line.set(origin, [claim]);
+  }
+
+  /** Takes out of the line what an origin that failed cannot use soon. */
+  takeSurplus(origin: string): readonly LiveClaim[] {
+    const waiting = this.line.get(origin);
+    if (waiting === undefined || !this.slots.isSuspect(origin)) return [];
+    this.line.delete(origin);
+    return waiting;
+  }
+
+  /** The next claim that may be sent, with a slot taken for it; null when nothing may start now. */
+  next(): LiveClaim | null {
+    for (const [origin, waiting] of this.line) {
+      if (!this.slots.tryTake(origin)) continue;
+      const claim = waiting.shift();
+      this.line.delete(origin);
+      if (waiting.length > 0) this.line.set(origin, waiting);
+      if (claim !== undefined) return claim;
+      this.slots.give(origin, null);
+    }
+    return null;
+  }
+}

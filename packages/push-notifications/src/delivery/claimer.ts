@@ -1,0 +1,209 @@
+import { errorText, type Clock, type Logger, type Timer } from '@a2a-cluster/core';
+import {
+  MOST_TASKS_AT_ONCE,
+  type ClaimedDeadLetter,
+  type ClaimedPush,
+  type PushClaimant,
+  type PushQueueStatements,
+} from '@a2a-cluster/db';
+
+/** Which claims are wanted now. */
+export interface Demand {
+  /** How many there is room for. */
+  readonly room: number;
+  /** Origins that none are wanted of. */
+  readonly fullOrigins: readonly string[];
+  /** Origins that failed: of each one is wanted, so that it is seen when it is well again. */
+  readonly suspectOrigins: readonly string[];
+}
+
+/** What {@link Claimer} needs. */
+export interface ClaimerParts {
+  readonly queue: PushQueueStatements;
+  readonly claimant: PushClaimant;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly pollIntervalMs: number;
+  readonly demand: () => Demand;
+  /** `sentAtMs`: before the statement was sent, by monotonic time. */
+  readonly onClaimed: (claimed: readonly ClaimedPush[], sentAtMs: number) => void;
+  readonly onDeadLetters: (letters: readonly ClaimedDeadLetter[]) => void;
+  /** Nothing is being claimed and nothing waits to be. */
+  readonly onIdle: () => void;
+}
+
+/** How long a task without webhooks is not asked about again; one registered elsewhere meanwhile is found by a poll. */
+const UNKNOWN_MS = 1_000;
+const MOST_UNKNOWN = 10_000;
+/** Dead letters that an operator wants sent again are looked for with every so many polls. */
+const POLLS_PER_LETTERS = 6;
+const LETTERS_AT_ONCE = 16;
+const SUSPECTS_AT_ONCE = 16;
+/** After a statement that failed. */
+const PAUSE_MS = 1_000;
+
+/**
+ * Brings claims: at once for tasks that were committed to here, and at an interval for what is due and nobody's,
+ * which is what others left. One statement at a time.
+ */
+export class Claimer {
+  private readonly wanted = new Set<string>();
+  /** Tasks without webhooks, or whose webhooks are busy, and until when that is believed. */
+  private readonly unknown = new Map<string, number>();
+  private timer: { readonly atMs: number; readonly timer: Timer } | null = null;
+  private working: Promise<void> | null = null;
+  private pollDue = false;
+  private polls = 0;
+  /** The last look may have left something out. */
+  private backlog = false;
+  private open = false;
+  private paused = false;
+
+  constructor(private readonly parts: ClaimerParts) {}
+
+  start(): void {
+    this.open = true;
+    this.poll();
+  }
+
+  /** Nothing is claimed any more once it has resolved. */
+  async close(): Promise<void> {
+    this.open = false;
+    this.timer?.timer.cancel();
+    await this.working;
+  }
+
+  /** Events of this task are there to be delivered. `surely`: it has webhooks. */
+  want(taskId: string, surely = false): void {
+    if (!this.open) return;
+    if (surely) this.unknown.delete(taskId);
+    else if ((this.unknown.get(taskId) ?? 0) > this.parts.clock.monotonicMs()) return;
+    this.wanted.add(taskId);
+    this.work();
+  }
+
+  /** Its webhook has more to do than it can: what is left of this task is found by a poll. */
+  defer(taskId: string): void {
+    this.backlog = true;
+    this.unknown.set(taskId, this.parts.clock.monotonicMs() + UNKNOWN_MS);
+  }
+
+  /** Looks for what is due, at once or after a delay. */
+  poll(delayMs = 0): void {
+    if (!this.open) return;
+    if (delayMs <= 0) {
+      this.pollDue = true;
+      this.work();
+      return;
+    }
+    const atMs = this.parts.clock.monotonicMs() + delayMs;
+    if (this.timer !== null && this.timer.atMs <= atMs) return;
+    this.timer?.timer.cancel();
+    const timer = this.parts.clock.setTimer(delayMs, () => {
+      this.timer = null;
+      this.poll();
+    });
+    this.timer = { atMs, timer };
+  }
+
+  /** There is room again: what an earlier look left out is looked for after `delayMs`. */
+  refill(delayMs: number): void {
+    if (this.backlog) this.poll(delayMs);
+  }
+
+  /** Goes on with tasks that there was no room for. */
+  more(): void {
+    this.work();
+  }
+
+  /** Whether nothing is being claimed and nothing waits to be. */
+  get isIdle(): boolean {
+    return this.working === null && !this.hasWork();
+  }
+
+  private hasWork(): boolean {
+    if (!this.open || this.paused) return false;
+    return this.pollDue || (this.wanted.size > 0 && this.parts.demand().room > 0);
+  }
+
+  private work(): void {
+    if (this.working !== null || !this.hasWork()) return;
+    this.working = this.run().finally(() => {
+      this.working = null;
+      this.work();
+      if (this.isIdle) this.parts.onIdle();
+    });
+  }
+
+  private async run(): Promise<void> {
+    // Not in the committer's own turn of the event loop: it has streams to feed first.
+    await Promise.resolve();
+    while (this.hasWork()) {
+      try {
+        if (this.wanted.size > 0 && this.parts.demand().room > 0) await this.claimWanted();
+        else await this.claimDue();
+      } catch (error) {
+        this.parts.logger.warn({ reason: errorText(error) }, 'deliveries could not be claimed');
+        this.pause();
+      }
+    }
+  }
+
+  /** The database may be away: what is wanted stays so. */
+  private pause(): void {
+    this.paused = true;
+    this.parts.clock.setTimer(PAUSE_MS, () => {
+      this.paused = false;
+      this.work();
+    });
+  }
+
+  private async claimWanted(): Promise<void> {
+    const { queue, claimant, clock, demand } = this.parts;
+    const most = Math.min(MOST_TASKS_AT_ONCE, demand().room);
+    const taskIds = [...this.wanted].slice(0, most);
+    for (const taskId of taskIds) this.wanted.delete(taskId);
+    const sentAtMs = clock.monotonicMs();
+    try {
+      const { claimed, known } = await queue.claimOf({ ...claimant, taskIds });
+      this.forget(taskIds, new Set(known));
+      this.parts.onClaimed(claimed, sentAtMs);
+    } catch (error) {
+      for (const taskId of taskIds) this.wanted.add(taskId);
+      throw error;
+    }
+  }
+
+  private forget(taskIds: readonly string[], known: ReadonlySet<string>): void {
+    if (this.unknown.size > MOST_UNKNOWN) this.unknown.clear();
+    const untilMs = this.parts.clock.monotonicMs() + UNKNOWN_MS;
+    for (const taskId of taskIds) if (!known.has(taskId)) this.unknown.set(taskId, untilMs);
+  }
+
+  private async claimDue(): Promise<void> {
+    const { queue, claimant, clock, demand, pollIntervalMs } = this.parts;
+    this.pollDue = false;
+    this.poll(pollIntervalMs * (0.75 + Math.random() / 4));
+    if (this.polls++ % POLLS_PER_LETTERS === 0)
+      this.parts.onDeadLetters(await queue.claimDeadLetters({ ...claimant, limit: LETTERS_AT_ONCE }));
+    const { room, fullOrigins, suspectOrigins } = demand();
+    this.backlog = true;
+    if (room === 0) return;
+    const sentAtMs = clock.monotonicMs();
+    const exceptOrigins = [...new Set([...fullOrigins, ...suspectOrigins])];
+    const due = await queue.claimDue({ ...claimant, limit: room, exceptOrigins });
+    this.parts.onClaimed(due.claimed, sentAtMs);
+    await this.claimOfSuspects(suspectOrigins.filter((origin) => !fullOrigins.includes(origin)));
+    this.backlog = due.seen >= room || exceptOrigins.length > 0;
+    if (due.seen >= room) this.pollDue = this.parts.demand().room > 0;
+  }
+
+  private async claimOfSuspects(onlyOrigins: readonly string[]): Promise<void> {
+    if (onlyOrigins.length === 0) return;
+    const { queue, claimant, clock } = this.parts;
+    const limit = Math.min(SUSPECTS_AT_ONCE, onlyOrigins.length);
+    const sentAtMs = clock.monotonicMs();
+    const due = await queue.claimDue({ ...claimant, limit, exceptOrigins: [], onlyOrigins });
+    this.parts.onClaimed(due.claimed, sentAtMs);
+  }
+}

@@ -1,0 +1,244 @@
+import { ClusterError, errorText, isClusterError, type Clock, type EventRow, type Logger } from '@a2a-cluster/core';
+import type { Database, PushSettlement } from '@a2a-cluster/db';
+import { createTaskReader, type TaskReader } from '@a2a-cluster/task-store';
+import { decodeConfig, type StoredPushConfig } from '../stored-config.js';
+import { createTaskAtRow } from '../task-at-row.js';
+import { isTooOld, retryDelayMs } from '../webhook/backoff.js';
+import type { WebhookClient, WebhookRequest } from '../webhook/client.js';
+import {
+  contentTypeOf,
+  LEGACY_WIRE_VERSION,
+  repeatedRequestOf,
+  webhookRequestOf,
+} from '../webhook/request-of.js';
+import type { WebhookOutcome } from '../webhook/outcome.js';
+import { moveTo, type LiveClaim } from './live-claim.js';
+import type { ResolvedDeliveryLimits } from './options.js';
+import type { Settler } from './settler.js';
+import type { DeliveryCounters } from './counters.js';
+
+/** What {@link ClaimRunner} needs. */
+export interface RunnerParts {
+  readonly database: Pick<Database, 'log' | 'tasks' | 'pushQueue'>;
+  readonly client: WebhookClient;
+  readonly settler: Settler;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly limits: ResolvedDeliveryLimits;
+  readonly counters: DeliveryCounters;
+  /** Aborts when attempts under way are given up. */
+  readonly closing: AbortSignal;
+  /** A retry of a config was put off for so long. */
+  readonly onRetry: (delayMs: number) => void;
+}
+
+/** Time a claim must have left beside that of the attempt, or it is renewed first. */
+const SPARE_MS = 1_000;
+
+/** Sends the events of a claim, one at a time and in order, and settles what becomes of each. */
+export class ClaimRunner {
+  private readonly reader: TaskReader;
+
+  constructor(private readonly parts: RunnerParts) {
+    this.reader = createTaskReader({ database: parts.database });
+  }
+
+  /**
+   * One attempt of the claim's next event. Gives whether the origin failed, null when nothing was sent. `claim.ended`
+   * says whether the claim goes on. Never rejects.
+   */
+  async attempt(claim: LiveClaim): Promise<boolean | null> {
+    const row = claim.rows[0];
+    if (row === undefined || claim.ended) return null;
+    try {
+      if (!(await this.isTrusted(claim))) return null;
+      const stored = decodeConfig(claim.push);
+      if (stored === null) return await this.disable(claim, 'The stored config cannot be read.');
+      const request = await this.requestOf({ claim, row, stored });
+      if (request === null) return null;
+      const outcome = await this.parts.client.post(request, this.parts.closing);
+      return await this.judge({ claim, row, request, outcome });
+    } catch (error) {
+      return this.faulted(claim, row, error);
+    }
+  }
+
+  /** Ends the claim: what is left is for whoever comes next. Gives when it is stored. */
+  async release(claim: LiveClaim): Promise<void> {
+    claim.ended = true;
+    await this.settle(claim, { kind: 'release' });
+  }
+
+  /** A claim that could end during the attempt is renewed first; so nobody else sends the same event meanwhile. */
+  private async isTrusted(claim: LiveClaim): Promise<boolean> {
+    const { clock, limits } = this.parts;
+    if (clock.monotonicMs() + limits.attemptTimeoutMs + SPARE_MS <= claim.trustedUntilMs) return true;
+    await this.mark(claim, true);
+    return !claim.ended;
+  }
+
+  /** Says that the claim goes on, and how far it has come. */
+  private async mark(claim: LiveClaim, soon: boolean): Promise<void> {
+    const { settler, limits } = this.parts;
+    const { held, sentAtMs } = await settler.settle(
+      this.settlementOf(claim, { kind: 'keep', ttlMs: limits.claimTtlMs }),
+      soon,
+    );
+    if (held) claim.trustedUntilMs = sentAtMs + limits.claimTtlMs;
+    else claim.ended = true;
+  }
+
+  private async settle(claim: LiveClaim, next: PushSettlement['next']): Promise<void> {
+    await this.parts.settler.settle(this.settlementOf(claim, next));
+  }
+
+  private settlementOf(claim: LiveClaim, next: PushSettlement['next']): PushSettlement {
+    const { taskId, configId, claim: number } = claim.push;
+    const settlement = { taskId, configId, claim: number, position: claim.position };
+    const delivered = claim.accepted;
+    claim.accepted = false;
+    return { ...settlement, delivered, next };
+  }
+
+  private async requestOf(made: {
+    readonly claim: LiveClaim;
+    readonly row: EventRow;
+    readonly stored: StoredPushConfig;
+  }): Promise<WebhookRequest | null> {
+    const { claim, row, stored } = made;
+    if (stored.wireVersion !== LEGACY_WIRE_VERSION) return webhookRequestOf({ stored, row: readable(row) });
+    if (claim.body?.seq === row.seq) {
+      const contentType = contentTypeOf(stored.wireVersion);
+      return repeatedRequestOf({ stored, seq: row.seq, body: claim.body.text, contentType });
+    }
+    const { taskId, configId, scope, claim: number } = claim.push;
+    claim.taskAt ??= createTaskAtRow({ reader: this.reader, taskId, scope });
+    const request = webhookRequestOf({ stored, row, task: await claim.taskAt(row) });
+    // Before the next attempt the log may be pruned, or the fold be that of a later version: every attempt sends this.
+    const store = { taskId, configId, claim: number, seq: row.seq, body: request.body };
+    claim.ended = !(await this.parts.database.pushQueue.storeBody(store));
+    claim.body = { seq: row.seq, text: request.body };
+    return claim.ended ? null : request;
+  }
+
+  private async judge(tried: {
+    readonly claim: LiveClaim;
+    readonly row: EventRow;
+    readonly request: WebhookRequest;
+    readonly outcome: WebhookOutcome;
+  }): Promise<boolean | null> {
+    const { claim, row, request, outcome } = tried;
+    // An attempt that was cut by the close says nothing of its webhook.
+    if (outcome.kind !== 'delivered' && this.parts.closing.aborted) return null;
+    this.parts.counters.count(outcome.kind);
+    switch (outcome.kind) {
+      case 'delivered':
+        moveTo(claim, row.seq);
+        claim.accepted = true;
+        // The last one's mark goes with the release.
+        if (claim.position < claim.version) void this.mark(claim, false);
+        return false;
+      case 'rejected':
+        return this.bury({ claim, row, request, error: outcome.error });
+      case 'gone':
+        return this.disable(claim, outcome.error);
+      case 'failed':
+        return this.failed({ claim, row, request, outcome });
+    }
+  }
+
+  private async failed(tried: {
+    readonly claim: LiveClaim;
+    readonly row: EventRow;
+    readonly request: WebhookRequest;
+    readonly outcome: Extract<WebhookOutcome, { kind: 'failed' }>;
+  }): Promise<boolean> {
+    const { claim, row, request, outcome } = tried;
+    const { limits, clock } = this.parts;
+    const failingForMs = claim.attempts === 0 ? 0 : clock.monotonicMs() - claim.failingSinceMs;
+    if (isTooOld({ failingForMs, maxAgeMs: limits.maxAgeMs })) {
+      await this.bury({ claim, row, request, error: outcome.error });
+      return true;
+    }
+    await this.retry(claim, { error: outcome.error, retryAfterMs: outcome.retryAfterMs });
+    return true;
+  }
+
+  private async retry(
+    claim: LiveClaim,
+    failure: { readonly error: string; readonly retryAfterMs: number | null },
+  ): Promise<void> {
+    const { firstRetryMs, longestRetryMs } = this.parts.limits;
+    const delayMs = retryDelayMs({
+      attempts: claim.attempts + 1,
+      retryAfterMs: failure.retryAfterMs,
+      random: Math.random,
+      options: { firstMs: firstRetryMs, capMs: longestRetryMs },
+    });
+    claim.ended = true;
+    claim.attempts += 1;
+    await this.settle(claim, { kind: 'retry', delayMs, error: failure.error });
+    this.parts.onRetry(delayMs);
+  }
+
+  private async disable(claim: LiveClaim, error: string): Promise<null> {
+    const { taskId, configId } = claim.push;
+    this.parts.logger.warn({ taskId, configId, reason: error }, 'a webhook is disabled');
+    claim.ended = true;
+    await this.settle(claim, { kind: 'disable', error });
+    return null;
+  }
+
+  /** The event goes to the dead letters; its successors go on. */
+  private async bury(given: {
+    readonly claim: LiveClaim;
+    readonly row: EventRow;
+    readonly request: Pick<WebhookRequest, 'body' | 'contentType'>;
+    readonly error: string;
+  }): Promise<boolean> {
+    const { claim, row, request, error } = given;
+    const { taskId, configId, claim: number } = claim.push;
+    const attempts = claim.attempts + 1;
+    this.parts.logger.warn({ taskId, configId, seq: row.seq, attempts, reason: error }, 'a push is given up');
+    this.parts.counters.count('buried');
+    const ttlMs = this.parts.limits.claimTtlMs;
+    const letter = { taskId, configId, seq: row.seq, attempts, error };
+    const { body, contentType } = request;
+    const held = await this.parts.database.pushQueue.bury({ ...letter, body, contentType, claim: number, ttlMs });
+    moveTo(claim, row.seq);
+    if (!held) claim.ended = true;
+    return false;
+  }
+
+  /** A row that can never be sent is given up; a fault of the database comes again. */
+  private async faulted(claim: LiveClaim, row: EventRow, error: unknown): Promise<null> {
+    const { taskId, configId } = claim.push;
+    const { logger, limits } = this.parts;
+    logger.error({ taskId, configId, seq: row.seq, reason: errorText(error) }, 'an event could not be pushed');
+    if (isClusterError(error, 'ROW_CORRUPT')) {
+      const request = { body: row.payload, contentType: 'application/octet-stream' };
+      const buried = await this.bury({ claim, row, request, error: 'The stored event cannot be read.' }).catch(
+        () => null,
+      );
+      if (buried !== null) return null;
+    }
+    claim.ended = true;
+    const failure = 'The event could not be prepared.';
+    await this.settle(claim, { kind: 'retry', delayMs: limits.firstRetryMs, error: failure });
+    this.parts.onRetry(limits.firstRetryMs);
+    return null;
+  }
+}
+
+/**
+ * The row, whose payload is sent as it is.
+ * @throws ClusterError `ROW_CORRUPT` when that is not JSON.
+ */
+function readable(row: EventRow): EventRow {
+  try {
+    JSON.parse(row.payload);
+    return row;
+  } catch (cause) {
+    throw new ClusterError('ROW_CORRUPT', 'the stored event is not JSON', { cause });
+  }
+}
