@@ -10,7 +10,7 @@ import {
   type PushNotificationStore,
   type ServerCallContext,
 } from '@a2a-js/sdk/server';
-import { createWebhookAddressPolicy, type WebhookAddressPolicy } from './webhook-address-policy.js';
+import { createWebhookAddressPolicy, type WebhookAddressPolicy } from './webhook/address-policy.js';
 
 /** A config and the protocol version of the caller that registered it. */
 export interface StoredPushConfig {
