@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { createWebhookAddressPolicy } from '../src/index.js';
+import { createWebhookAddressPolicy } from '../../src/index.js';
 
 const names: Readonly<Record<string, readonly string[]>> = {
   'public.test': ['93.184.216.34', '2606:2800:220:1::1'],
