@@ -1,5 +1,6 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { leases, releaseLease, replicas, tasks } from './commands/database.js';
+import { deadLetters, pushes, retryPushes } from './commands/push.js';
 import { crash, exercise } from './commands/scenarios.js';
 import { serve } from './commands/serve.js';
 import { up } from './commands/up.js';
@@ -25,6 +26,7 @@ export function createProgram(onExitCode: OnExitCode): Command {
   addUp(parts);
   addScenarios(parts);
   addDatabaseCommands(parts);
+  addPushCommands(parts);
   return program;
 }
 
@@ -114,6 +116,34 @@ function addDatabaseCommands({ program, onExitCode }: Parts): void {
       const options = command.optsWithGlobals<Options>();
       const json = options['json'] === true;
       onExitCode(await withConfig(options, (config) => releaseLease({ config, json, taskId })));
+    });
+}
+
+function addPushCommands({ program, onExitCode }: Parts): void {
+  const common = (command: Command): Command =>
+    command
+      .option(`${flagOf('DATABASE_URL')} <value>`, settings.DATABASE_URL.help)
+      .option('--json', 'print JSON', false);
+  const list = (command: Command): Command =>
+    common(command)
+      .option('--task <taskId>', 'only those of this task')
+      .option('--limit <n>', 'most rows', wholeNumber(1, 100_000), 100);
+  const run = (work: typeof pushes) => async (_own: Options, command: Command) => {
+    const options = command.optsWithGlobals<Options>();
+    const { limit, task } = options as { readonly limit: number; readonly task?: string };
+    const rest = { json: options['json'] === true, limit, taskId: task };
+    onExitCode(await withConfig(options, (config) => work({ ...rest, config })));
+  };
+  const push = list(program.command('push'))
+    .description('webhooks whose deliveries wait, are under way or disabled')
+    .action(run(pushes));
+  list(push.command('dead')).description('events that were given up').action(run(deadLetters));
+  common(push.command('retry <taskId> [configId]'))
+    .description('try again at once: what waits, what is disabled, what was given up')
+    .action(async (taskId: string, configId: string | undefined, _own: Options, command: Command) => {
+      const options = command.optsWithGlobals<Options>();
+      const json = options['json'] === true;
+      onExitCode(await withConfig(options, (config) => retryPushes({ config, json, taskId, configId })));
     });
 }
 

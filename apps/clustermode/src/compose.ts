@@ -39,7 +39,7 @@ function compose(options: ComposeOptions): Promise<Cluster> {
     replicaId: config.replicaId,
     logger,
     hints: config.hints,
-    push: { allowPrivate: config.pushAllowPrivate },
+    push: { allowPrivate: config.pushAllowPrivate, ...given(config.push) },
     databaseOptions: given({ poolSize: config.databasePoolSize }),
     lease: given({ ttlMs: config.leaseTtlMs, heartbeatMs: config.leaseHeartbeatMs }),
     sweeper: given({ intervalMs: config.sweepIntervalMs }),
@@ -62,11 +62,17 @@ const SETTING_OF: Readonly<Record<string, SettingName>> = {
   pollIntervalMs: 'POLL_INTERVAL_MS',
   maxConcurrentTurns: 'MAX_CONCURRENT_TURNS',
   poolSize: 'DATABASE_POOL_SIZE',
+  'push.attemptTimeoutMs': 'PUSH_TIMEOUT_MS',
+  'push.claimTtlMs': 'PUSH_CLAIM_TTL_MS',
+  'push.pollIntervalMs': 'PUSH_POLL_INTERVAL_MS',
+  'push.concurrency': 'PUSH_CONCURRENCY',
+  'push.concurrencyPerOrigin': 'PUSH_CONCURRENCY_PER_ORIGIN',
+  'push.maxAgeMs': 'PUSH_MAX_AGE_MS',
 };
 
 /** The library names its options; whoever set variables must read the names of those. */
 function inOurNames(error: ClusterError): ClusterError {
-  const message = error.message.replace(/\b[a-z]+[A-Z]\w*\b/g, (word) => SETTING_OF[word] ?? word);
+  const message = error.message.replace(/\b(?:push\.)?[a-z]+(?:[A-Z]\w*)?\b/g, (word) => SETTING_OF[word] ?? word);
   return new ClusterError('CONFIG_INVALID', message, { cause: error, details: error.details });
 }
 

@@ -1,6 +1,8 @@
 import { hostname } from 'node:os';
 import type { z } from 'zod';
+import type { SigningKey } from '@a2a-cluster/cluster';
 import { parseAuthTokens, type Grant } from './auth-tokens.js';
+import { parseSigningKeys } from './push-settings.js';
 import { flagOf, secretSettings, settingNames, settings, type SettingName } from './settings.js';
 
 type Values = { readonly [Name in SettingName]?: z.output<(typeof settings)[Name]['schema']> | undefined };
@@ -29,6 +31,17 @@ export interface Config {
   /** Undefined: no authentication. */
   readonly grants: readonly Grant[] | undefined;
   readonly pushAllowPrivate: boolean;
+  /** Webhooks: see `PushOptions` of the library. */
+  readonly push: {
+    readonly allow: readonly string[] | undefined;
+    readonly signing: readonly SigningKey[] | undefined;
+    readonly attemptTimeoutMs: number | undefined;
+    readonly claimTtlMs: number | undefined;
+    readonly pollIntervalMs: number | undefined;
+    readonly concurrency: number | undefined;
+    readonly concurrencyPerOrigin: number | undefined;
+    readonly maxAgeMs: number | undefined;
+  };
   readonly maxConcurrentTurns: number | undefined;
   /** The version of the card for clients that name none. */
   readonly cardDefaultVersion: '1.0' | '0.3';
@@ -72,10 +85,32 @@ export function loadConfig({ env, flags = {} }: ConfigSources): ConfigResult {
   const values = Object.fromEntries(settingNames.map((name) => [name, read(name)])) as Values;
   const tokens = values.AUTH_TOKENS === undefined ? undefined : parseAuthTokens(values.AUTH_TOKENS);
   problems.push(...(tokens?.problems ?? []).map((problem) => `AUTH_TOKENS ${problem}`));
-  return problems.length > 0 ? { problems } : { config: configOf(values, tokens?.grants) };
+  const signing = values.PUSH_SIGNING_KEYS === undefined ? undefined : parseSigningKeys(values.PUSH_SIGNING_KEYS);
+  if (signing !== undefined && 'problem' in signing) problems.push(`PUSH_SIGNING_KEYS ${signing.problem}`);
+  if (problems.length > 0) return { problems };
+  const keys = signing !== undefined && 'keys' in signing ? signing.keys : undefined;
+  return { config: configOf(values, { grants: tokens?.grants, keys }) };
 }
 
-function configOf(values: Values, grants: readonly Grant[] | undefined): Config {
+interface Secrets {
+  readonly grants: readonly Grant[] | undefined;
+  readonly keys: readonly SigningKey[] | undefined;
+}
+
+function pushOf(values: Values, signing: Secrets['keys']): Config['push'] {
+  return {
+    allow: values.PUSH_ALLOW,
+    signing,
+    attemptTimeoutMs: values.PUSH_TIMEOUT_MS,
+    claimTtlMs: values.PUSH_CLAIM_TTL_MS,
+    pollIntervalMs: values.PUSH_POLL_INTERVAL_MS,
+    concurrency: values.PUSH_CONCURRENCY,
+    concurrencyPerOrigin: values.PUSH_CONCURRENCY_PER_ORIGIN,
+    maxAgeMs: values.PUSH_MAX_AGE_MS,
+  };
+}
+
+function configOf(values: Values, { grants, keys }: Secrets): Config {
   return {
     databaseUrl: values.DATABASE_URL ?? 'file:./.data/cluster.db',
     databasePoolSize: values.DATABASE_POOL_SIZE,
@@ -96,6 +131,7 @@ function configOf(values: Values, grants: readonly Grant[] | undefined): Config 
     agentModule: values.AGENT_MODULE,
     grants,
     pushAllowPrivate: values.PUSH_ALLOW_PRIVATE ?? false,
+    push: pushOf(values, keys),
     maxConcurrentTurns: values.MAX_CONCURRENT_TURNS,
     cardDefaultVersion: values.CARD_DEFAULT_VERSION ?? '1.0',
     bodyLimit: values.BODY_LIMIT ?? 1024 * 1024,

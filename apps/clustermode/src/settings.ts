@@ -45,6 +45,18 @@ export const settings = {
   AGENT_MODULE: of(z.string(), 'path of an ES module that exports the agent', 'the demo agent'),
   AUTH_TOKENS: of(z.string(), 'token=user or token=user@tenant, comma separated', 'no authentication'),
   PUSH_ALLOW_PRIVATE: of(trueOrFalse(), 'whether webhooks may have private addresses', 'false'),
+  PUSH_ALLOW: of(
+    listOfWords(),
+    'webhook addresses that are let through all the same: names, ranges or host:port, comma separated',
+    'none',
+  ),
+  PUSH_SIGNING_KEYS: of(z.string(), 'keys that sign webhooks: id=secret, comma separated', 'no signature'),
+  PUSH_TIMEOUT_MS: of(durationMs(), 'longest time of one delivery attempt', '10000'),
+  PUSH_CLAIM_TTL_MS: of(durationMs(), 'time after which others take over a dead sender’s deliveries', '30000'),
+  PUSH_POLL_INTERVAL_MS: of(durationMs(), 'longest time between two looks for deliveries', '5000'),
+  PUSH_CONCURRENCY: of(wholeNumber(1, 10_000), 'most delivery attempts at once', '64'),
+  PUSH_CONCURRENCY_PER_ORIGIN: of(wholeNumber(1, 10_000), 'most of them to one host', '16'),
+  PUSH_MAX_AGE_MS: of(durationMs(), 'how long a delivery is tried before it is given up', '86400000'),
   MAX_CONCURRENT_TURNS: of(wholeNumber(1, 1_000_000), 'most turns this replica runs at once', 'no limit'),
   CARD_DEFAULT_VERSION: of(
     oneOf(['1.0', '0.3']),
@@ -61,7 +73,11 @@ export type SettingName = keyof typeof settings;
 export const settingNames = Object.keys(settings) as readonly SettingName[];
 
 /** Settings whose values must not be printed. */
-export const secretSettings: ReadonlySet<SettingName> = new Set(['DATABASE_URL', 'AUTH_TOKENS']);
+export const secretSettings: ReadonlySet<SettingName> = new Set([
+  'DATABASE_URL',
+  'AUTH_TOKENS',
+  'PUSH_SIGNING_KEYS',
+]);
 
 /** The flag of a setting: `LEASE_TTL_MS` is `--lease-ttl-ms`. */
 export function flagOf(name: SettingName): string {
@@ -95,6 +111,13 @@ function oneOf<const Words extends readonly string[]>(words: Words): z.ZodType<W
 
 function trueOrFalse(): z.ZodType<boolean, string> {
   return oneOf(['true', 'false']).transform((word) => word === 'true');
+}
+
+function listOfWords(): z.ZodType<readonly string[], string> {
+  return z
+    .string()
+    .transform((text) => text.split(',').map((word) => word.trim()))
+    .refine((words) => words.every((word) => word !== ''), 'has an empty entry');
 }
 
 function byteSize(): z.ZodType<number, string> {

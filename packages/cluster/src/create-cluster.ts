@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
-import { RequestMalformedError } from '@a2a-js/sdk/errors';
 import {
   DefaultRequestHandler,
   resolveUserScope,
@@ -28,14 +27,7 @@ import {
   type Heartbeat,
   type ResolvedLeaseOptions,
 } from '@a2a-cluster/lease-store';
-import {
-  createPushConfigStore,
-  createPushDelivery,
-  createWebhookAddressPolicy,
-  type PushConfigStore,
-  type PushDelivery,
-  type WebhookAddressPolicy,
-} from '@a2a-cluster/push-notifications';
+import type { PushConfigStore } from '@a2a-cluster/push-notifications';
 import {
   createClusterRequestHandler,
   createStreamingMiddleware,
@@ -61,6 +53,7 @@ import {
 } from '@a2a-cluster/task-store';
 import { checkClusterParts } from './check-parts.js';
 import { createCloseSteps } from './close-steps.js';
+import { createPush, type Push } from './create-push.js';
 import { createDatabaseProbe, type DatabaseProbe } from './database-probe.js';
 import { createOperator, type ClusterOperator } from './operator.js';
 import type { ClusterOptions } from './options.js';
@@ -181,7 +174,7 @@ class Replica implements Cluster {
   private readonly clockWatch: ClockWatch;
   private readonly journal: Journal;
   private readonly sweeper: AbandonedTaskSweeper;
-  private readonly push: PushDelivery | null;
+  private readonly push: Push;
   private readonly probe: DatabaseProbe;
   private phase: 'starting' | 'running' | 'draining' | 'closed' = 'starting';
   private starting: Promise<void> | null = null;
@@ -197,19 +190,7 @@ class Replica implements Cluster {
     this.clockWatch = createClockWatch({ leases: database.leases, options: lease, clock, logger });
     const reader = createTaskReader({ database });
     const ownerResolver = options.ownerResolver ?? resolveUserScope;
-    const policy = createWebhookAddressPolicy({ allowPrivate: options.push?.allowPrivate ?? false });
-    const pushConfigs = options.agentCard.capabilities?.pushNotifications
-      ? createPushConfigStore({ database, ownerResolver, policy, logger })
-      : null;
-    const sender = options.push?.sender;
-    this.push =
-      pushConfigs &&
-      createPushDelivery({
-        store: pushConfigs,
-        database,
-        logger,
-        ...(sender === undefined ? {} : { sender }),
-      });
+    this.push = createPush({ options, ownerResolver, database, clock, logger, holder });
     this.journal = createJournal({
       database,
       clock,
@@ -218,7 +199,7 @@ class Replica implements Cluster {
       ttlMs: lease.ttlMs,
       onCommitted: (committed) => {
         this.stream.committed(committed);
-        this.push?.delivered(committed);
+        this.push.delivery?.delivered(committed);
       },
     });
     this.sweeper = createAbandonedTaskSweeper({
@@ -238,16 +219,12 @@ class Replica implements Cluster {
     });
     this.probe = createDatabaseProbe({ database, clock, logger, intervalMs: lease.heartbeatMs });
     this.operator = createOperator({ database, journal: this.journal, holder, clock });
-    this.requestHandler = this.createHandler({ reader, pushConfigs, policy });
+    this.requestHandler = this.createHandler(reader);
   }
 
-  private createHandler(made: {
-    readonly reader: TaskReader;
-    readonly pushConfigs: PushConfigStore | null;
-    readonly policy: WebhookAddressPolicy;
-  }): ClusterRequestHandler {
+  private createHandler(reader: TaskReader): ClusterRequestHandler {
     const { options, lease, handler, logger, database, clock, holder } = this.parts;
-    const { reader, pushConfigs, policy } = made;
+    const { configs: pushConfigs, checkConfig: checkPushConfig } = this.push;
     const { stream, heartbeat, journal, clockWatch } = this;
     const ownerResolver = options.ownerResolver ?? resolveUserScope;
     const turns = new RunningTurns({
@@ -276,10 +253,7 @@ class Replica implements Cluster {
       options: handler,
       ttlMs: lease.ttlMs,
       freshlyQuiet: () => clockWatch.freshlyQuiet(),
-      checkPushConfig: async ({ url }) => {
-        const refusal = await policy.checkAtRegistration(url);
-        if (refusal !== null) throw new RequestMalformedError(refusal);
-      },
+      checkPushConfig,
       scopeOf: (context) => scopeOf(context, ownerResolver),
       ...{ journal, reader, stream, turns, pushConfigs, clock, logger, holder },
     });
@@ -298,6 +272,7 @@ class Replica implements Cluster {
     await this.stream.start();
     await this.heartbeat.start();
     await this.sweeper.start();
+    await this.push.delivery?.start();
     await this.probe.start();
     if (this.phase !== 'starting') return;
     this.phase = 'running';
@@ -319,6 +294,7 @@ class Replica implements Cluster {
       lastBeatAgeMs,
       databaseAgeMs,
       stream: this.stream.status(),
+      push: this.push.delivery?.status() ?? null,
     };
   }
 
@@ -345,7 +321,7 @@ class Replica implements Cluster {
           writeTimeoutMs,
         }),
     });
-    await steps.run({ name: 'push', work: async () => this.push?.drained() });
+    await steps.run({ name: 'push', work: async () => this.push.delivery?.close() });
     await steps.run({ name: 'tails', work: () => this.flushTails() });
     await Promise.all([
       steps.run({ name: 'stream', work: () => this.stream.close() }),

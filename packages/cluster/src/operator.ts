@@ -7,6 +7,7 @@ import {
 } from '@a2a-cluster/core';
 import type { Database, Look, TaskRow } from '@a2a-cluster/db';
 import type { Journal } from '@a2a-cluster/task-store';
+import { createPushOperator, type PushOperator } from './operator-push.js';
 
 /** What an operator may ask and do; not scoped by owner, so never for callers. */
 export interface ClusterOperator {
@@ -19,6 +20,7 @@ export interface ClusterOperator {
    * ended, `dropped` only the lease went, `not_found` there was no lease, `busy` somebody holds its row: ask again.
    */
   releaseLease(taskId: string): Promise<'failed' | 'dropped' | 'not_found' | 'busy'>;
+  readonly push: PushOperator;
 }
 
 /** Rows an operator is shown when no limit is named. */
@@ -42,6 +44,7 @@ export function createOperator(parts: {
 }): ClusterOperator {
   const { database, journal, holder, clock } = parts;
   return {
+    push: createPushOperator(database),
     leases: (options) => database.leases.listLeases(options?.limit ?? DEFAULT_LIMIT),
     async tasks(options) {
       const state = options?.state === undefined ? {} : { state: options.state };

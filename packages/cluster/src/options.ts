@@ -3,12 +3,24 @@ import type {
   AgentExecutor,
   ExtendedAgentCardProvider,
   OwnerResolver,
-  PushNotificationSender,
 } from '@a2a-js/sdk/server';
 import type { Clock, Logger } from '@a2a-cluster/core';
 import type { Database, DatabaseOptions } from '@a2a-cluster/db';
 import type { LeaseOptions } from '@a2a-cluster/lease-store';
+import type { PushDeliveryLimits, SigningKey, WebhookClient } from '@a2a-cluster/push-notifications';
 import type { HandlerOptions } from '@a2a-cluster/request-handler';
+
+/** Webhooks: which addresses they may have, how they are signed, and how many are served at once. */
+export interface PushOptions extends PushDeliveryLimits {
+  /** Allows webhooks in private, loopback and link-local ranges. Default false. */
+  readonly allowPrivate?: boolean;
+  /** Names, ranges and `host:port` that are let through although they would be refused. Default none. */
+  readonly allow?: readonly string[];
+  /** Keys that sign every notification; several while receivers change over. Default none: no signature. */
+  readonly signing?: readonly SigningKey[];
+  /** Makes the attempts in place of the built-in client; closed with the cluster. */
+  readonly client?: WebhookClient;
+}
 
 /** What a cluster is made of. Only a database, the card and the executor are needed; times are in milliseconds. */
 export interface ClusterOptions extends HandlerOptions {
@@ -35,12 +47,7 @@ export interface ClusterOptions extends HandlerOptions {
   readonly hints?: 'auto' | 'listen' | 'poll';
   /** How often the log is asked without a hint. Default 250, behind LISTEN 1 000. */
   readonly pollIntervalMs?: number;
-  readonly push?: {
-    /** Allows webhooks in private, loopback and link-local ranges. Default false. */
-    readonly allowPrivate?: boolean;
-    /** Replaces the SDK's sender. */
-    readonly sender?: PushNotificationSender;
-  };
+  readonly push?: PushOptions;
   /** Whose task it is. Default: the SDK's, the user's name. */
   readonly ownerResolver?: OwnerResolver;
   readonly extendedAgentCard?: AgentCard | ExtendedAgentCardProvider;

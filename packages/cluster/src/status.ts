@@ -1,4 +1,5 @@
 import type { EventStreamStatus } from '@a2a-cluster/event-stream';
+import type { PushDeliveryStatus } from '@a2a-cluster/push-notifications';
 
 /** What a replica says of itself. */
 export interface ClusterStatus {
@@ -15,6 +16,8 @@ export interface ClusterStatus {
   /** Milliseconds since the database last answered; null: not yet. */
   readonly databaseAgeMs: number | null;
   readonly stream: EventStreamStatus;
+  /** Null where the card has no push notifications. */
+  readonly push: PushDeliveryStatus | null;
 }
 
 /** What readiness is judged by. */

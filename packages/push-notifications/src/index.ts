@@ -1,12 +1,12 @@
 export {
   createPushConfigStore,
-  type DeliveryContext,
   type PushConfigStore,
   type PushConfigStoreOptions,
-  type StoredPushConfig,
 } from './push-config-store.js';
-export type { QueueLimits } from './delivery-queue.js';
+export type { DeliveryCounts, DeliveryEnd } from './delivery/counters.js';
+export * from './delivery/options.js';
 export * from './push-delivery.js';
+export type { StoredPushConfig } from './stored-config.js';
 export * from './webhook/address-policy.js';
 export * from './webhook/backoff.js';
 export * from './webhook/client.js';

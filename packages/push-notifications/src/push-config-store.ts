@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { createSilentLogger, isStorableKey, type Logger } from '@a2a-cluster/core';
-import type { Database, PushConfigRow } from '@a2a-cluster/db';
+import { MOST_CONFIGS_PER_TASK, type Database, type PushConfigRow } from '@a2a-cluster/db';
 import { storableScopeOf } from '@a2a-cluster/task-store';
 import { TaskPushNotificationConfig } from '@a2a-js/sdk';
 import { RequestMalformedError, TaskNotFoundError } from '@a2a-js/sdk/errors';
@@ -70,8 +70,15 @@ class DatabasePushConfigStore implements PushConfigStore {
     if (refusal !== null) throw new RequestMalformedError(refusal);
     if (!config.id) config.id = randomUUID();
     const payload = JSON.stringify(TaskPushNotificationConfig.toJSON({ ...config, taskId }));
-    const row = { taskId, configId: config.id, scope, payload, wireVersion: context.requestedVersion };
-    if (!(await this.configs.save(row))) throw new TaskNotFoundError(`Task not found: ${taskId}`);
+    const { origin } = new URL(config.url);
+    const wireVersion = context.requestedVersion;
+    const saved = await this.configs.save({ taskId, configId: config.id, scope, payload, wireVersion, origin });
+    if (saved === 'taken') throw new TaskNotFoundError(`Task not found: ${taskId}`);
+    if (saved === 'full')
+      throw new RequestMalformedError(
+        `A task has at most ${MOST_CONFIGS_PER_TASK} push notification configurations.`,
+      );
+    this.onSaved({ taskId });
   }
 
   async load(taskId: string, context: ServerCallContext): Promise<TaskPushNotificationConfig[]> {

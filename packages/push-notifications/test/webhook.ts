@@ -1,12 +1,16 @@
-import { createServer, type IncomingHttpHeaders } from 'node:http';
+import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 /** A request that a webhook got. */
 export interface Received {
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
+  readonly text: string;
   readonly body: Record<string, unknown>;
 }
+
+/** Answers one request; the default is 200. */
+export type Answer = (response: ServerResponse, received: Received) => void;
 
 /** A real HTTP server that remembers what it was sent. */
 export interface Webhook {
@@ -17,7 +21,7 @@ export interface Webhook {
   /** Answers wait until `release`. */
   hold(): { release(): void };
   /** What the next requests are answered with. */
-  answerWith(status: number, headers?: Record<string, string>): void;
+  answerWith(answer: number | Answer, headers?: Record<string, string>): void;
   close(): Promise<void>;
 }
 
@@ -26,15 +30,16 @@ export async function startWebhook(): Promise<Webhook> {
   const received: Received[] = [];
   const watchers = new Set<() => void>();
   let gate = Promise.resolve();
-  let answer: { status: number; headers: Record<string, string> } = { status: 200, headers: {} };
+  let answer: Answer = (response) => response.end();
   const server = createServer((request, response) => {
     let text = '';
     request.setEncoding('utf8');
     request.on('data', (piece: string) => (text += piece));
     request.on('end', () => {
-      received.push({ path: request.url ?? '', headers: request.headers, body: JSON.parse(text) });
+      const one = { path: request.url ?? '', headers: request.headers, text, body: JSON.parse(text) };
+      received.push(one);
       for (const watch of watchers) watch();
-      void gate.then(() => response.writeHead(answer.status, answer.headers).end());
+      void gate.then(() => answer(response, one));
     });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -57,7 +62,10 @@ export async function startWebhook(): Promise<Webhook> {
       gate = new Promise((resolve) => (release = resolve));
       return { release };
     },
-    answerWith: (status, headers = {}) => void (answer = { status, headers }),
+    answerWith(next, headers = {}) {
+      answer =
+        typeof next === 'number' ? (response) => void response.writeHead(next, headers).end() : next;
+    },
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve());

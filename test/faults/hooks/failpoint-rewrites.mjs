@@ -41,11 +41,11 @@ export const failpointRewrites = [
     add: `if (call.writes) ${FAULTS}.driver('sqlite'); $`,
   }),
   at('push', {
-    module: 'push-notifications/dist/push-delivery.js',
-    find: 'await this.sender.send(toStreamResponse(event), context, (await taskAt?.(row)) ?? undefined);',
+    module: 'push-notifications/dist/delivery/runner.js',
+    find: 'const outcome = await this.parts.client.post(request, this.parts.closing);',
     add:
-      `await ${FAULTS}.push(row.taskId, async () => ` +
-      'this.sender.send(toStreamResponse(event), context, (await taskAt?.(row)) ?? undefined));',
+      `const outcome = await ${FAULTS}.push(row.taskId, () => ` +
+      'this.parts.client.post(request, this.parts.closing));',
   }),
   at('hints.notify', {
     module: 'db/dist/postgresql/hints.js',

@@ -68,7 +68,8 @@ const OUTCOMES = {
   busy: 'Somebody is writing this lease right now: try again.',
 };
 
-async function withOperator(
+/** Opens the database as a replica would, starts nothing, and closes it again. */
+export async function withOperator(
   config: Config,
   work: (operator: ClusterOperator) => Promise<number>,
 ): Promise<number> {

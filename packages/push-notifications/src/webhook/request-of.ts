@@ -6,6 +6,9 @@ import type { WebhookRequest } from './client.js';
 /** The version whose webhooks are sent the whole task and not the event. */
 export const LEGACY_WIRE_VERSION = '0.3';
 
+/** As `V03PushNotificationSerializer` gives it. */
+const LEGACY_CONTENT_TYPE = 'application/json';
+
 /** The legacy header for a token, as the SDK's sender names it. */
 export const TOKEN_HEADER = 'X-A2A-Notification-Token';
 
@@ -35,6 +38,31 @@ export function webhookRequestOf({ stored, row, task }: NotificationSource): Web
     notificationId: notificationIdOf({ taskId: row.taskId, seq: row.seq, configId: config.id }),
     headers: authHeadersOf(config),
   };
+}
+
+/**
+ * The request of an event whose body was stored at its first attempt, or with its dead letter: those bytes again,
+ * with the config as it is now.
+ */
+export function repeatedRequestOf(made: {
+  readonly stored: NotificationSource['stored'];
+  readonly seq: number;
+  readonly body: string;
+  readonly contentType: string;
+}): WebhookRequest {
+  const { config } = made.stored;
+  return {
+    url: config.url,
+    body: made.body,
+    contentType: made.contentType,
+    notificationId: notificationIdOf({ taskId: config.taskId, seq: made.seq, configId: config.id }),
+    headers: authHeadersOf(config),
+  };
+}
+
+/** The media type of bodies for webhooks of a version. */
+export function contentTypeOf(wireVersion: string): string {
+  return wireVersion === LEGACY_WIRE_VERSION ? LEGACY_CONTENT_TYPE : A2A_CONTENT_TYPE;
 }
 
 /**
