@@ -72,7 +72,10 @@ const SETTING_OF: Readonly<Record<string, SettingName>> = {
 
 /** The library names its options; whoever set variables must read the names of those. */
 function inOurNames(error: ClusterError): ClusterError {
-  const message = error.message.replace(/\b(?:push\.)?[a-z]+(?:[A-Z]\w*)?\b/g, (word) => SETTING_OF[word] ?? word);
+  const message = error.message.replace(
+    /\b(?:push\.)?[a-z]+(?:[A-Z]\w*)?\b/g,
+    (word) => SETTING_OF[word] ?? word,
+  );
   return new ClusterError('CONFIG_INVALID', message, { cause: error, details: error.details });
 }
 

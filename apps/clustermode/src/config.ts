@@ -85,7 +85,8 @@ export function loadConfig({ env, flags = {} }: ConfigSources): ConfigResult {
   const values = Object.fromEntries(settingNames.map((name) => [name, read(name)])) as Values;
   const tokens = values.AUTH_TOKENS === undefined ? undefined : parseAuthTokens(values.AUTH_TOKENS);
   problems.push(...(tokens?.problems ?? []).map((problem) => `AUTH_TOKENS ${problem}`));
-  const signing = values.PUSH_SIGNING_KEYS === undefined ? undefined : parseSigningKeys(values.PUSH_SIGNING_KEYS);
+  const signing =
+    values.PUSH_SIGNING_KEYS === undefined ? undefined : parseSigningKeys(values.PUSH_SIGNING_KEYS);
   if (signing !== undefined && 'problem' in signing) problems.push(`PUSH_SIGNING_KEYS ${signing.problem}`);
   if (problems.length > 0) return { problems };
   const keys = signing !== undefined && 'keys' in signing ? signing.keys : undefined;

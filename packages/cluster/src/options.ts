@@ -1,9 +1,5 @@
 import type { AgentCard } from '@a2a-js/sdk';
-import type {
-  AgentExecutor,
-  ExtendedAgentCardProvider,
-  OwnerResolver,
-} from '@a2a-js/sdk/server';
+import type { AgentExecutor, ExtendedAgentCardProvider, OwnerResolver } from '@a2a-js/sdk/server';
 import type { Clock, Logger } from '@a2a-cluster/core';
 import type { Database, DatabaseOptions } from '@a2a-cluster/db';
 import type { LeaseOptions } from '@a2a-cluster/lease-store';

@@ -72,7 +72,14 @@ class DatabasePushConfigStore implements PushConfigStore {
     const payload = JSON.stringify(TaskPushNotificationConfig.toJSON({ ...config, taskId }));
     const { origin } = new URL(config.url);
     const wireVersion = context.requestedVersion;
-    const saved = await this.configs.save({ taskId, configId: config.id, scope, payload, wireVersion, origin });
+    const saved = await this.configs.save({
+      taskId,
+      configId: config.id,
+      scope,
+      payload,
+      wireVersion,
+      origin,
+    });
     if (saved === 'taken') throw new TaskNotFoundError(`Task not found: ${taskId}`);
     if (saved === 'full')
       throw new RequestMalformedError(
@@ -101,7 +108,8 @@ class DatabasePushConfigStore implements PushConfigStore {
   private decode(row: PushConfigRow): StoredPushConfig | null {
     const stored = decodeConfig(row);
     const { taskId, configId } = row;
-    if (stored === null) this.logger.error({ taskId, configId }, 'a push config cannot be read and is skipped');
+    if (stored === null)
+      this.logger.error({ taskId, configId }, 'a push config cannot be read and is skipped');
     return stored;
   }
 }

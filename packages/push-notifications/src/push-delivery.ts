@@ -1,4 +1,14 @@
-import { createSilentLogger, createSystemClock, type Clock, type EventRow, type Logger, type Scope, type Service } from '@a2a-cluster/core';
+import {
+  createSilentLogger,
+  createSystemClock,
+  isTerminalName,
+  type Clock,
+  type EventRow,
+  type Logger,
+  type Scope,
+  type Service,
+  type StateName,
+} from '@a2a-cluster/core';
 import type { Database } from '@a2a-cluster/db';
 import type { DeliveryCounts } from './delivery/counters.js';
 import { DeliveryEngine } from './delivery/engine.js';
@@ -10,6 +20,8 @@ export interface DeliveredEvents {
   readonly taskId: string;
   readonly scope: Scope;
   readonly rows: readonly EventRow[];
+  /** The state after them, where it is known. */
+  readonly head?: { readonly state: StateName };
 }
 
 /** What a delivery is doing; the counts are since its start. */
@@ -69,7 +81,8 @@ export function createPushDelivery(options: PushDeliveryOptions): PushDelivery {
       if (closed === null) engine.start();
       return Promise.resolve();
     },
-    delivered: ({ taskId, rows }) => engine.committed(taskId, rows),
+    delivered: ({ taskId, rows, head }) =>
+      engine.committed({ taskId, rows, ended: head !== undefined && isTerminalName(head.state) }),
     registered: (taskId) => engine.registered(taskId),
     drained: () => engine.idle(),
     status: () => engine.status(),

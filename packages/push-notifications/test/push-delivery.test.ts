@@ -2,7 +2,17 @@ import { encodeEvent } from '@a2a-cluster/core';
 import type { Task } from '@a2a-js/sdk';
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import type { PushDelivery } from '../src/index.js';
-import { callOf, created, createPushWorld, indexOf, QUICK, said, scope, tick, type PushWorld } from './support.js';
+import {
+  callOf,
+  created,
+  createPushWorld,
+  indexOf,
+  QUICK,
+  said,
+  scope,
+  tick,
+  type PushWorld,
+} from './support.js';
 import { startWebhook, type Webhook } from './webhook.js';
 
 describe('the push delivery', () => {
@@ -40,7 +50,10 @@ describe('the push delivery', () => {
   const until = async (holds: () => Promise<boolean> | boolean): Promise<void> => {
     const end = performance.now() + 8_000;
     while (!(await holds())) {
-      if (performance.now() > end) throw new Error(`not within 8 s: ${JSON.stringify(await world.database.pushQueue.list({ limit: 10 }))}`);
+      if (performance.now() > end)
+        throw new Error(
+          `not within 8 s: ${JSON.stringify(await world.database.pushQueue.list({ limit: 10 }))}`,
+        );
       await new Promise((resolve) => setTimeout(resolve, 5));
     }
   };
@@ -110,20 +123,25 @@ describe('the push delivery', () => {
     await other.close();
   });
 
-  test.each([500, 503, 408, 425, 429])('tries again after %i, with the same id and body, and in order', async (status) => {
-    const delivery = await world.replica('a');
-    await world.createTask('t');
-    await register('t', { id: 'hook' });
-    let left = 3;
-    webhook.answerWith((response) => response.writeHead(left-- > 0 ? status : 200).end());
-    await commit(delivery, 't', [tick('t', 1), tick('t', 2)]);
-    await until(() => webhook.received.length === 5);
-    expect(indexes()).toEqual([1, 1, 1, 1, 2]);
-    expect(new Set(webhook.received.slice(0, 4).map(({ headers }) => headers['a2a-notification-id'])).size).toBe(1);
-    expect(new Set(webhook.received.slice(0, 4).map(({ text }) => text)).size).toBe(1);
-    await until(async () => (await rows())[0]?.position === 3);
-    expect((await rows())[0]).toMatchObject({ status: 'active', attempts: 0, lastError: null });
-  });
+  test.each([500, 503, 408, 425, 429])(
+    'tries again after %i, with the same id and body, and in order',
+    async (status) => {
+      const delivery = await world.replica('a');
+      await world.createTask('t');
+      await register('t', { id: 'hook' });
+      let left = 3;
+      webhook.answerWith((response) => response.writeHead(left-- > 0 ? status : 200).end());
+      await commit(delivery, 't', [tick('t', 1), tick('t', 2)]);
+      await until(() => webhook.received.length === 5);
+      expect(indexes()).toEqual([1, 1, 1, 1, 2]);
+      expect(
+        new Set(webhook.received.slice(0, 4).map(({ headers }) => headers['a2a-notification-id'])).size,
+      ).toBe(1);
+      expect(new Set(webhook.received.slice(0, 4).map(({ text }) => text)).size).toBe(1);
+      await until(async () => (await rows())[0]?.position === 3);
+      expect((await rows())[0]).toMatchObject({ status: 'active', attempts: 0, lastError: null });
+    },
+  );
 
   test('waits as long as the webhook asks for', async () => {
     const delivery = await world.replica('a');
@@ -137,18 +155,26 @@ describe('the push delivery', () => {
     expect(row).toMatchObject({ holder: null, lastError: expect.stringContaining('429') });
   });
 
-  test.each([400, 404, 301])('gives an event up at once after %i, keeps it, and goes on with the next', async (status) => {
-    const delivery = await world.replica('a');
-    await world.createTask('t');
-    await register('t');
-    let left = 1;
-    webhook.answerWith((response) => response.writeHead(left-- > 0 ? status : 200).end());
-    await commit(delivery, 't', [tick('t', 1), tick('t', 2)]);
-    await until(() => webhook.received.length === 2);
-    expect(indexes()).toEqual([1, 2]);
-    const [letter] = await world.database.pushQueue.listDeadLetters({ limit: 10 });
-    expect(letter).toMatchObject({ taskId: 't', seq: 2, attempts: 1, error: expect.stringContaining(String(status)) });
-  });
+  test.each([400, 404, 301])(
+    'gives an event up at once after %i, keeps it, and goes on with the next',
+    async (status) => {
+      const delivery = await world.replica('a');
+      await world.createTask('t');
+      await register('t');
+      let left = 1;
+      webhook.answerWith((response) => response.writeHead(left-- > 0 ? status : 200).end());
+      await commit(delivery, 't', [tick('t', 1), tick('t', 2)]);
+      await until(() => webhook.received.length === 2);
+      expect(indexes()).toEqual([1, 2]);
+      const [letter] = await world.database.pushQueue.listDeadLetters({ limit: 10 });
+      expect(letter).toMatchObject({
+        taskId: 't',
+        seq: 2,
+        attempts: 1,
+        error: expect.stringContaining(String(status)),
+      });
+    },
+  );
 
   test('gives an event up that failed for too long, and sends it once more when an operator asks for it', async () => {
     const delivery = await world.replica('a', { ...QUICK, maxAgeMs: 100 });
@@ -159,7 +185,11 @@ describe('the push delivery', () => {
     const letters = (): ReturnType<PushWorld['database']['pushQueue']['listDeadLetters']> =>
       world.database.pushQueue.listDeadLetters({ limit: 10 });
     await until(async () => (await letters()).length === 1);
-    expect((await letters())[0]).toMatchObject({ seq: 2, status: 'dead', error: expect.stringContaining('500') });
+    expect((await letters())[0]).toMatchObject({
+      seq: 2,
+      status: 'dead',
+      error: expect.stringContaining('500'),
+    });
     webhook.answerWith(200);
     expect(await world.database.pushQueue.retry({ taskId: 't' })).toMatchObject({ deadLetters: 1 });
     await until(async () => (await letters())[0]?.status === 'delivered');
@@ -203,7 +233,11 @@ describe('the push delivery', () => {
     await world.createTask('t');
     await register('t');
     await world.append('t', [tick('t', 1)]);
-    const { claimed } = await world.database.pushQueue.claimOf({ holder: 'dead', ttlMs: 300, taskIds: ['t'] });
+    const { claimed } = await world.database.pushQueue.claimOf({
+      holder: 'dead',
+      ttlMs: 300,
+      taskIds: ['t'],
+    });
     expect(claimed).toHaveLength(1);
     const from = performance.now();
     await world.replica('b');
@@ -229,7 +263,9 @@ describe('the push delivery', () => {
     expect(new Set(ids).size).toBe(100);
     expect(ids).toHaveLength(100);
     for (const taskId of tasks) {
-      const own = webhook.received.filter(({ body }) => (body['statusUpdate'] as { taskId: string }).taskId === taskId);
+      const own = webhook.received.filter(
+        ({ body }) => (body['statusUpdate'] as { taskId: string }).taskId === taskId,
+      );
       expect(own.map(({ body }) => indexOf(body))).toEqual([0, 1, 2, 3, 4]);
     }
   });
@@ -295,7 +331,13 @@ describe('the push delivery', () => {
   });
 
   test('never has more attempts under way than it may, in all and per origin', async () => {
-    const limits = { ...QUICK, concurrency: 6, concurrencyPerOrigin: 3, attemptTimeoutMs: 5_000, claimTtlMs: 15_000 };
+    const limits = {
+      ...QUICK,
+      concurrency: 6,
+      concurrencyPerOrigin: 3,
+      attemptTimeoutMs: 5_000,
+      claimTtlMs: 15_000,
+    };
     const others = await Promise.all([startWebhook(), startWebhook()]);
     const hooks = [webhook, ...others];
     for (const hook of hooks) hook.hold();

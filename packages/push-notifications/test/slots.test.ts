@@ -50,7 +50,11 @@ describe('slots', () => {
   });
 
   test('whatever happens, no bound is broken and nothing is lost', () => {
-    const step = fc.record({ origin: fc.constantFrom('a', 'b', 'c'), failed: fc.option(fc.boolean()), give: fc.boolean() });
+    const step = fc.record({
+      origin: fc.constantFrom('a', 'b', 'c'),
+      failed: fc.option(fc.boolean()),
+      give: fc.boolean(),
+    });
     fc.assert(
       fc.property(fc.array(step, { maxLength: 200 }), fc.integer({ min: 1, max: 8 }), (steps, total) => {
         const slots = new Slots({ total, perOrigin: 3 });

@@ -1,5 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import { encodeEvent, type Clock, type EventRow, type LogMethod, type Scope, type TaskEvent } from '@a2a-cluster/core';
+import {
+  encodeEvent,
+  type Clock,
+  type EventRow,
+  type LogMethod,
+  type Scope,
+  type TaskEvent,
+} from '@a2a-cluster/core';
 import { createMemoryDatabase, type Database } from '@a2a-cluster/db';
 import { Role, TaskState } from '@a2a-js/sdk';
 import { ServerCallContext } from '@a2a-js/sdk/server';

@@ -63,8 +63,7 @@ export async function startWebhook(): Promise<Webhook> {
       return { release };
     },
     answerWith(next, headers = {}) {
-      answer =
-        typeof next === 'number' ? (response) => void response.writeHead(next, headers).end() : next;
+      answer = typeof next === 'number' ? (response) => void response.writeHead(next, headers).end() : next;
     },
     close: () =>
       new Promise((resolve) => {

@@ -37,7 +37,9 @@ export class ClaimBook {
 
   /** Whether it is time to bring more claims, many at once, for this origin or whoever takes its place. */
   isLow(origin: string): boolean {
-    return this.claims.size <= this.concurrency && (this.origins.get(origin) ?? 0) <= this.slots.limitOf(origin);
+    return (
+      this.claims.size <= this.concurrency && (this.origins.get(origin) ?? 0) <= this.slots.limitOf(origin)
+    );
   }
 
   /** Origins that no claims are wanted of now. */

@@ -34,6 +34,7 @@ export interface ClaimerParts {
 
 /** How long a task without webhooks is not asked about again; one registered elsewhere meanwhile is found by a poll. */
 const UNKNOWN_MS = 1_000;
+const AGAIN_MS = 200;
 const MOST_UNKNOWN = 10_000;
 /** Dead letters that an operator wants sent again are looked for with every so many polls. */
 const POLLS_PER_LETTERS = 6;
@@ -50,6 +51,8 @@ export class Claimer {
   private readonly wanted = new Set<string>();
   /** Tasks without webhooks, or whose webhooks are busy, and until when that is believed. */
   private readonly unknown = new Map<string, number>();
+  /** Tasks whose webhooks were not free, asked for a second time. */
+  private readonly askedAgain = new Set<string>();
   private timer: { readonly atMs: number; readonly timer: Timer } | null = null;
   private working: Promise<void> | null = null;
   private pollDue = false;
@@ -167,6 +170,7 @@ export class Claimer {
     try {
       const { claimed, known } = await queue.claimOf({ ...claimant, taskIds });
       this.forget(taskIds, new Set(known));
+      this.askAgain(known, new Set(claimed.map(({ taskId }) => taskId)));
       this.parts.onClaimed(claimed, sentAtMs);
     } catch (error) {
       for (const taskId of taskIds) this.wanted.add(taskId);
@@ -178,6 +182,17 @@ export class Claimer {
     if (this.unknown.size > MOST_UNKNOWN) this.unknown.clear();
     const untilMs = this.parts.clock.monotonicMs() + UNKNOWN_MS;
     for (const taskId of taskIds) if (!known.has(taskId)) this.unknown.set(taskId, untilMs);
+  }
+
+  /**
+   * What another replica is just letting go of is asked for once more; after that it is the release that makes it due.
+   */
+  private askAgain(known: readonly string[], claimed: ReadonlySet<string>): void {
+    for (const taskId of known) {
+      if (claimed.has(taskId) || this.askedAgain.delete(taskId)) continue;
+      this.askedAgain.add(taskId);
+      this.parts.clock.setTimer(AGAIN_MS, () => this.want(taskId, true));
+    }
   }
 
   private async claimDue(): Promise<void> {

@@ -19,7 +19,8 @@ export async function sendDeadLetter(parts: LetterParts, letter: ClaimedDeadLett
   try {
     const stored = decodeConfig(letter);
     const outcome = stored && (await client.post(repeatedRequestOf({ stored, ...letter }), signal));
-    const error = outcome === null ? 'The stored config cannot be read.' : 'error' in outcome ? outcome.error : null;
+    const error =
+      outcome === null ? 'The stored config cannot be read.' : 'error' in outcome ? outcome.error : null;
     await database.pushQueue.settleDeadLetter({ taskId, configId, seq, claim, error });
   } catch (error) {
     logger.warn({ taskId, configId, seq, reason: errorText(error) }, 'a dead letter could not be sent');

@@ -22,6 +22,17 @@ export interface EngineParts {
   readonly limits: ResolvedDeliveryLimits;
 }
 
+/** What {@link DeliveryEngine.committed} is told. */
+export interface Committed {
+  readonly taskId: string;
+  readonly rows: readonly EventRow[];
+  /** No event will follow. */
+  readonly ended: boolean;
+}
+
+/** Less than a mark waits for company, so that the two go together where nothing comes. */
+const LINGER_MS = 40;
+
 /** Rows that are handed to a claim from the commit, without a read; what is larger is read when its turn comes. */
 const HANDED_BYTES = 64 * 1024;
 
@@ -90,13 +101,15 @@ export class DeliveryEngine {
   }
 
   /** Events were committed here. */
-  committed(taskId: string, rows: readonly EventRow[]): void {
+  committed({ taskId, rows, ended }: Committed): void {
     const last = rows.at(-1);
     if (last === undefined || this.stopped || rows.every((row) => row.kind === 'message')) return;
     const claims = this.book.ofTask(taskId);
     for (const claim of claims) {
       hand(claim, rows);
       claim.version = Math.max(claim.version, last.seq);
+      claim.taskEnded ||= ended;
+      claim.more?.();
     }
     if (claims.length > 0 && !this.partial.has(taskId)) return;
     this.partial.delete(taskId);
@@ -142,6 +155,15 @@ export class DeliveryEngine {
     }
   }
 
+  /** A turn that goes on is about to write again: a claim for each of its events would cost more than it is worth. */
+  private async linger(claim: LiveClaim): Promise<void> {
+    if (claim.taskEnded || this.stopped) return;
+    const more = new AbortController();
+    claim.more = () => more.abort();
+    await sleep({ clock: this.parts.clock, delayMs: LINGER_MS, signal: more.signal });
+    claim.more = null;
+  }
+
   /** A webhook that fails has enough to do; its backlog must not take the place of others. */
   private putBack(claim: LiveClaim): void {
     this.claimer.defer(claim.push.taskId);
@@ -157,7 +179,10 @@ export class DeliveryEngine {
       this.pump();
     } catch (error) {
       const { taskId, configId } = claim.push;
-      this.parts.logger.warn({ taskId, configId, reason: errorText(error) }, 'a log could not be read to push it');
+      this.parts.logger.warn(
+        { taskId, configId, reason: errorText(error) },
+        'a log could not be read to push it',
+      );
       await this.runner.release(claim);
       this.drop(claim);
     }
@@ -168,7 +193,8 @@ export class DeliveryEngine {
     for (let row = claim.rows[0]; row?.kind === 'message'; row = claim.rows[0]) pass(claim, row.seq);
     if (claim.rows.length > 0) return true;
     if (claim.position >= claim.version) {
-      await this.runner.release(claim);
+      await this.linger(claim);
+      if (claim.position >= claim.version) await this.runner.release(claim);
       return false;
     }
     const { version, position: after } = claim;
@@ -218,7 +244,8 @@ export class DeliveryEngine {
 
   private sendLetters(letters: readonly ClaimedDeadLetter[]): void {
     const { database, client, logger } = this.parts;
-    for (const letter of letters) void sendDeadLetter({ database, client, logger, signal: this.closing.signal }, letter);
+    for (const letter of letters)
+      void sendDeadLetter({ database, client, logger, signal: this.closing.signal }, letter);
   }
 
   private tellIdle(): void {

@@ -1,4 +1,4 @@
-import type { EventRow } from '@a2a-cluster/core';
+import { isTerminalName, type EventRow } from '@a2a-cluster/core';
 import type { ClaimedPush } from '@a2a-cluster/db';
 import type { TaskAtRow } from '../task-at-row.js';
 
@@ -20,6 +20,10 @@ export interface LiveClaim {
   body: { readonly seq: number; readonly text: string } | null;
   /** For webhooks that are sent the whole task. */
   taskAt: TaskAtRow | null;
+  /** No event will follow those up to `version`. */
+  taskEnded: boolean;
+  /** Ends the wait for more events. */
+  more: (() => void) | null;
   /** An event was accepted since the last settlement. */
   accepted: boolean;
   /** Another holder has it, or it was settled: nothing more is sent. */
@@ -41,6 +45,8 @@ export function createLiveClaim(
     failingSinceMs: when.nowMs - push.failingForMs,
     body: push.body,
     taskAt: null,
+    taskEnded: isTerminalName(push.state),
+    more: null,
     accepted: false,
     ended: false,
   };

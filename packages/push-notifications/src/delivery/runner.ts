@@ -1,4 +1,11 @@
-import { ClusterError, errorText, isClusterError, type Clock, type EventRow, type Logger } from '@a2a-cluster/core';
+import {
+  ClusterError,
+  errorText,
+  isClusterError,
+  type Clock,
+  type EventRow,
+  type Logger,
+} from '@a2a-cluster/core';
 import type { Database, PushSettlement } from '@a2a-cluster/db';
 import { createTaskReader, type TaskReader } from '@a2a-cluster/task-store';
 import { decodeConfig, type StoredPushConfig } from '../stored-config.js';
@@ -32,8 +39,8 @@ export interface RunnerParts {
   readonly onRetry: (delayMs: number) => void;
 }
 
-/** Time a claim must have left beside that of the attempt, or it is renewed first. */
-const SPARE_MS = 1_000;
+/** What must be left of a claim beside the time of the attempt, or it is renewed first. */
+const SPARE_SHARE = 0.1;
 
 /** Sends the events of a claim, one at a time and in order, and settles what becomes of each. */
 export class ClaimRunner {
@@ -72,7 +79,8 @@ export class ClaimRunner {
   /** A claim that could end during the attempt is renewed first; so nobody else sends the same event meanwhile. */
   private async isTrusted(claim: LiveClaim): Promise<boolean> {
     const { clock, limits } = this.parts;
-    if (clock.monotonicMs() + limits.attemptTimeoutMs + SPARE_MS <= claim.trustedUntilMs) return true;
+    const neededMs = limits.attemptTimeoutMs + limits.claimTtlMs * SPARE_SHARE;
+    if (clock.monotonicMs() + neededMs <= claim.trustedUntilMs) return true;
     await this.mark(claim, true);
     return !claim.ended;
   }
@@ -204,7 +212,13 @@ export class ClaimRunner {
     const ttlMs = this.parts.limits.claimTtlMs;
     const letter = { taskId, configId, seq: row.seq, attempts, error };
     const { body, contentType } = request;
-    const held = await this.parts.database.pushQueue.bury({ ...letter, body, contentType, claim: number, ttlMs });
+    const held = await this.parts.database.pushQueue.bury({
+      ...letter,
+      body,
+      contentType,
+      claim: number,
+      ttlMs,
+    });
     moveTo(claim, row.seq);
     if (!held) claim.ended = true;
     return false;
@@ -214,12 +228,18 @@ export class ClaimRunner {
   private async faulted(claim: LiveClaim, row: EventRow, error: unknown): Promise<null> {
     const { taskId, configId } = claim.push;
     const { logger, limits } = this.parts;
-    logger.error({ taskId, configId, seq: row.seq, reason: errorText(error) }, 'an event could not be pushed');
+    logger.error(
+      { taskId, configId, seq: row.seq, reason: errorText(error) },
+      'an event could not be pushed',
+    );
     if (isClusterError(error, 'ROW_CORRUPT')) {
       const request = { body: row.payload, contentType: 'application/octet-stream' };
-      const buried = await this.bury({ claim, row, request, error: 'The stored event cannot be read.' }).catch(
-        () => null,
-      );
+      const buried = await this.bury({
+        claim,
+        row,
+        request,
+        error: 'The stored event cannot be read.',
+      }).catch(() => null);
       if (buried !== null) return null;
     }
     claim.ended = true;
