@@ -95,15 +95,22 @@ describe.each(['memory' as const, ...availableProviders()])('the push config sto
     expect((await store.load(taskId, alice)).map(({ id }) => id)).toEqual(['y']);
   });
 
-  test('finds the configs of a task for a delivery, whatever the owner resolver would say', async () => {
-    const named = createPushConfigStore({
-      ...{ database, allowPrivate: true },
-      ownerResolver: (context) => `team-of-${context.user?.userName}`,
-    });
-    await named.save(taskId, alice, config({ id: 'x' }));
-    const [context] = await named.contextsFor([{ taskId, scope: { tenant: '', owner: 'team-of-alice' } }]);
-    expect(context && (await named.load(taskId, context)).map(({ id }) => id)).toEqual(['x']);
-    expect(await named.contextsFor([{ taskId, scope: { tenant: '', owner: 'alice' } }])).toEqual([null]);
+  test('takes fifty configs for a task, and a fifty-first only in place of one of them', async () => {
+    for (let index = 0; index < 50; index += 1) await store.save(taskId, alice, config({ id: `c${index}` }));
+    const one = store.save(taskId, alice, config({ id: 'c50' }));
+    await expect(one).rejects.toThrow(/at most 50/);
+    await store.save(taskId, alice, config({ id: 'c49', token: 'new' }));
+    expect(await store.load(taskId, alice)).toHaveLength(50);
+    await store.delete(taskId, alice, 'c0');
+    await store.save(taskId, alice, config({ id: 'c50' }));
+  });
+
+  test('tells of every config that was saved, and of none that was refused', async () => {
+    const saved: string[] = [];
+    const telling = createPushConfigStore({ database, onSaved: (one) => void saved.push(one.taskId) });
+    await telling.save(taskId, alice, config({ url: 'https://203.0.114.7/hook' }));
+    await expect(telling.save(taskId, alice, config())).rejects.toBeInstanceOf(RequestMalformedError);
+    expect(saved).toEqual([taskId]);
   });
 
   test('refuses what cannot be stored or sent, and stores nothing of it', async () => {
@@ -141,17 +148,6 @@ describe('the push config store', () => {
     expect(await store.load('t', alice)).toEqual([]);
   });
 
-  test('leaves a config out of a delivery once its name leads to a private address, and not out of reads', async () => {
-    let refusal: string | null = null;
-    const policy = { checkAtRegistration: async () => null, checkAtSend: async () => refusal };
-    const store = createPushConfigStore({ database, policy });
-    await store.save('rebound', alice, config({ url: 'https://rebound.test/' }));
-    expect(await store.contextsFor([{ taskId: 'rebound', scope }])).not.toEqual([null]);
-    refusal = 'private';
-    expect(await store.contextsFor([{ taskId: 'rebound', scope }])).toEqual([null]);
-    expect(await store.load('rebound', alice)).toHaveLength(1);
-  });
-
   test('skips a row that cannot be read', async () => {
     const store = createPushConfigStore({ database, allowPrivate: true });
     await store.save('torn', alice, config({ id: 'good' }));
@@ -159,6 +155,7 @@ describe('the push config store', () => {
       ...{ taskId: 'torn', configId: 'bad', scope },
       payload: 'x',
       wireVersion: '1.0',
+      origin: 'http://127.0.0.1:9',
     });
     expect((await store.load('torn', alice)).map(({ id }) => id)).toEqual(['good']);
   });
