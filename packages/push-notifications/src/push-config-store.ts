@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { createSilentLogger, errorText, isStorableKey, type Logger, type Scope } from '@a2a-cluster/core';
-import type { Database, PushConfigRow } from '@a2a-cluster/db';
+import { MOST_CONFIGS_PER_TASK, MOST_ORIGIN_CHARS, type Database, type PushConfigRow } from '@a2a-cluster/db';
 import { ScopedCallContext, storableScopeOf } from '@a2a-cluster/task-store';
 import { TaskPushNotificationConfig } from '@a2a-js/sdk';
 import { RequestMalformedError, TaskNotFoundError } from '@a2a-js/sdk/errors';
@@ -68,8 +68,8 @@ export interface PushConfigStoreOptions {
  * Push configs in the database, scoped by tenant and owner: another's config is as if it did not exist.
  *
  * `save` assigns `config.id` in place when it is empty and replaces a config of the same id. It throws
- * `RequestMalformedError` for an address the policy refuses, an id that cannot be stored or a header that cannot be
- * sent, and `TaskNotFoundError` for a task id that cannot be stored or is another's. `delete` without an id deletes
+ * `RequestMalformedError` for an address the policy refuses, an id that cannot be stored, a header that cannot be sent
+ * or a config too many, and `TaskNotFoundError` for a task id that cannot be stored or is another's. `delete` without an id deletes
  * the config named like the task, as the SDK's own store does; deleting what is not there is no error.
  */
 export function createPushConfigStore(options: PushConfigStoreOptions): PushConfigStore {
@@ -100,8 +100,18 @@ class DatabasePushConfigStore implements PushConfigStore {
     if (refusal !== null) throw new RequestMalformedError(refusal);
     if (!config.id) config.id = randomUUID();
     const payload = JSON.stringify(TaskPushNotificationConfig.toJSON({ ...config, taskId }));
-    const row = { taskId, configId: config.id, scope, payload, wireVersion: context.requestedVersion };
-    if (!(await this.configs.save(row))) throw new TaskNotFoundError(`Task not found: ${taskId}`);
+    const { origin } = new URL(config.url);
+    if (origin.length > MOST_ORIGIN_CHARS)
+      throw new RequestMalformedError('The host of the webhook is too long.');
+    const wireVersion = context.requestedVersion;
+    const saved = await this.configs.save({
+      ...{ taskId, configId: config.id, scope, payload, wireVersion, origin },
+    });
+    if (saved === 'taken') throw new TaskNotFoundError(`Task not found: ${taskId}`);
+    if (saved === 'full')
+      throw new RequestMalformedError(
+        `A task has at most ${MOST_CONFIGS_PER_TASK} push notification configurations.`,
+      );
   }
 
   async load(taskId: string, context: ServerCallContext): Promise<TaskPushNotificationConfig[]> {

@@ -159,6 +159,7 @@ describe('the push config store', () => {
       ...{ taskId: 'torn', configId: 'bad', scope },
       payload: 'x',
       wireVersion: '1.0',
+      origin: 'https://a',
     });
     expect((await store.load('torn', alice)).map(({ id }) => id)).toEqual(['good']);
   });
