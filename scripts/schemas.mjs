@@ -19,6 +19,9 @@ const words = {
   stamp: { mysql: '@db.VarChar(64)' },
   writeId: { mysql: '@db.VarChar(255)' },
   wire: { mysql: '@db.VarChar(32)' },
+  origin: { mysql: '@db.VarChar(300)' },
+  status: { mysql: '@db.VarChar(16)' },
+  contentType: { mysql: '@db.VarChar(128)' },
   time: { postgresql: '@db.Timestamptz(3)', mysql: '@db.DateTime(3)' },
   now: {
     sqlite: `dbgenerated("CAST(unixepoch('subsec') * 1000 AS INTEGER)")`,

@@ -20,13 +20,14 @@ function counting(database: Database): { readonly database: Database; readonly c
         };
       },
     });
-  const { journal, leases, log, tasks, pushConfigs } = database;
+  const { journal, leases, log, tasks, pushConfigs, pushQueue } = database;
   const parts: Record<string | symbol, unknown> = {
     journal: part(journal),
     leases: part(leases),
     log: part(log),
     tasks: part(tasks),
     pushConfigs: part(pushConfigs),
+    pushQueue: part(pushQueue),
   };
   const counted = new Proxy(database, {
     get(target, name) {

@@ -150,7 +150,7 @@ class CutOff {
           };
         },
       });
-    const { journal, leases, log, tasks, pushConfigs } = database;
+    const { journal, leases, log, tasks, pushConfigs, pushQueue } = database;
     return {
       ...database,
       provider: database.provider,
@@ -160,6 +160,7 @@ class CutOff {
       log: part(log),
       tasks: part(tasks),
       pushConfigs: part(pushConfigs),
+      pushQueue: part(pushQueue),
       check: (check) => database.check(check),
       ping: () => database.ping(),
       close: () => Promise.resolve(),

@@ -7,6 +7,7 @@ const DATABASE_PARTS = [
   'log',
   'tasks',
   'pushConfigs',
+  'pushQueue',
   'hints',
   'check',
   'ping',

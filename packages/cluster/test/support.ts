@@ -54,7 +54,7 @@ export function watchedDatabase(inner: Database = createMemoryDatabase()): Watch
         };
       },
     });
-  const { provider, hints, journal, leases, log, tasks, pushConfigs } = inner;
+  const { provider, hints, journal, leases, log, tasks, pushConfigs, pushQueue } = inner;
   const whole = wrap({ check: inner.check, ping: inner.ping, close: inner.close });
   return {
     calls,
@@ -67,6 +67,7 @@ export function watchedDatabase(inner: Database = createMemoryDatabase()): Watch
       log: wrap(log),
       tasks: wrap(tasks),
       pushConfigs: wrap(pushConfigs),
+      pushQueue: wrap(pushQueue),
       check: (check) => whole.check(check),
       ping: () => whole.ping(),
       close: () => whole.close(),

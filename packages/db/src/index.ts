@@ -7,4 +7,5 @@ export { deployMigrations, type DeployOptions, type DeployResult } from './migra
 export * from './statements/journal-statements.js';
 export * from './statements/lease-statements.js';
 export * from './statements/log-statements.js';
+export * from './statements/push-queue.js';
 export * from './statements/task-queries.js';

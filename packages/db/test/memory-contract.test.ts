@@ -15,6 +15,19 @@ function memoryFixture(clock: Clock): ContractFixture {
         const task = tables.tasks.get(taskId);
         if (task) task.state = state;
       },
+      agePushes: async (taskId, ms) => {
+        for (const record of tables.pushConfigs.get(taskId)?.values() ?? []) {
+          record.changedAtMs -= ms;
+          if (record.dueAtMs !== null) record.dueAtMs -= ms;
+          if (record.failingSinceMs !== null) record.failingSinceMs -= ms;
+        }
+        for (const record of tables.deadLetters)
+          if (record.letter.taskId === taskId && record.dueAtMs !== null) record.dueAtMs -= ms;
+      },
+      clearPushes: async () => {
+        tables.pushConfigs.clear();
+        tables.deadLetters = [];
+      },
     },
     close: () => db.close(),
   };

@@ -14,7 +14,7 @@ describeDatabaseContract({
     return {
       db,
       second: async () => other,
-      tamper: createSqlTamper((sql) => raw.query(sql)),
+      tamper: createSqlTamper('mysql', (sql) => raw.query(sql)),
       async close() {
         await Promise.all([db.close(), other.close(), raw.close()]);
         await database.drop();

@@ -128,6 +128,7 @@ describe('a terminated backend', () => {
       scope: { tenant: '', owner: 'a' },
       payload: '{}',
       wireVersion: '1.0',
+      origin: 'https://a',
     };
     await db.pushConfigs.save(row);
     const lock = await bench.hold('SELECT 1 FROM push_notification_configs FOR UPDATE');
@@ -136,7 +137,7 @@ describe('a terminated backend', () => {
     await bench.terminate('requests');
     expect(await save).toMatchObject({ code: 'UNKNOWN_OUTCOME', details: { serverCode: '57P01' } });
     await lock.free();
-    expect(await db.pushConfigs.save(row)).toBe(true);
+    expect(await db.pushConfigs.save(row)).toBe('saved');
   });
 
   test('of idle connections is noticed by nobody', async () => {
@@ -295,7 +296,14 @@ describe('a schema of its own', () => {
     expect(await there.check({ maxEventBytes: 1 })).toEqual({ warnings: [] });
     const task = workingTask();
     await there.journal.createTask(task);
-    const row = { taskId: 't', configId: 'c', scope: task.scope, payload: '{"url":"u"}', wireVersion: '1.0' };
+    const row = {
+      taskId: 't',
+      configId: 'c',
+      scope: task.scope,
+      payload: '{"url":"u"}',
+      wireVersion: '1.0',
+      origin: 'https://a',
+    };
     await there.pushConfigs.save(row);
     expect(await there.tasks.list({ scope: null, limit: 9 })).toMatchObject({ total: 1 });
     expect(await there.tasks.readTasks([task.taskId])).toHaveLength(1);

@@ -13,7 +13,7 @@ describeDatabaseContract({
     return {
       db,
       second: async () => second,
-      tamper: createSqlTamper((sql) => raw.run(sql)),
+      tamper: createSqlTamper('sqlite', (sql) => raw.run(sql)),
       async close() {
         await Promise.all([db.close(), second.close(), raw.close()]);
         await drop();

@@ -233,8 +233,15 @@ describe('moments in SQLite', () => {
     await db.leases.markCancel(task);
     await db.journal.commit(writeOf(task, { events: [event()] }));
     for (const configId of ['a', 'b']) {
-      const config = { taskId: task.taskId, configId, scope, payload: '{}', wireVersion: '1.0' };
-      expect(await db.pushConfigs.save(config)).toBe(true);
+      const config = {
+        taskId: task.taskId,
+        configId,
+        scope,
+        payload: '{}',
+        wireVersion: '1.0',
+        origin: 'https://a',
+      };
+      expect(await db.pushConfigs.save(config)).toBe('saved');
     }
     const raw = await openRaw(url);
     const moments = await raw.query(`

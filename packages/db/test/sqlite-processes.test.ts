@@ -77,7 +77,14 @@ describe('several processes on one file', () => {
 
     const commits = Array.from({ length: 20 }, () => db.journal.commit(writeOf(task)));
     const beat = db.leases.beat({ holder: task.holder, ttlMs: 15_000, leases: [task] });
-    const config = { taskId: 'x', configId: 'c', scope: task.scope, payload: '{}', wireVersion: '1.0' };
+    const config = {
+      taskId: 'x',
+      configId: 'c',
+      scope: task.scope,
+      payload: '{}',
+      wireVersion: '1.0',
+      origin: 'https://a',
+    };
     const saved = db.pushConfigs.save(config);
     // Were the wait inside the driver, the lock would be let go only after they had all given up.
     const gaps: number[] = [];
@@ -124,7 +131,14 @@ describe('several processes on one file', () => {
     const busy = { name: 'ClusterError', code: 'STORE_FAULT' };
     await expect(impatient.journal.commit(writeOf(task))).rejects.toMatchObject(busy);
     await expect(impatient.journal.openTurn(followUp(task))).rejects.toMatchObject(busy);
-    const config = { taskId: 'x', configId: 'c', scope: task.scope, payload: '{}', wireVersion: '1.0' };
+    const config = {
+      taskId: 'x',
+      configId: 'c',
+      scope: task.scope,
+      payload: '{}',
+      wireVersion: '1.0',
+      origin: 'https://a',
+    };
     await expect(impatient.pushConfigs.save(config)).rejects.toMatchObject(busy);
     const { holder: name, taskId } = task;
     const lease = { taskId, epoch: 1 };

@@ -68,6 +68,7 @@ export function createFaultyDatabase(inner: Database): FaultyDatabase {
       leases: inner.leases,
       tasks: inner.tasks,
       pushConfigs: inner.pushConfigs,
+      pushQueue: inner.pushQueue,
       hints: inner.hints,
       check: (check) => inner.check(check),
       ping: () => inner.ping(),

@@ -44,6 +44,7 @@ export function databaseOf(world: World, owner: Owner): Database {
     }),
     tasks: wrap(database.tasks),
     pushConfigs: wrap(database.pushConfigs),
+    pushQueue: wrap(database.pushQueue),
     hints: world.listens ? hintsOf(world, owner) : { kind: 'none' },
     check,
     ping,

@@ -1,5 +1,5 @@
 import type { StateName } from '@a2a-cluster/core';
-import type { Database } from '../database.js';
+import type { Database, Provider } from '../database.js';
 
 /** Changes that no statement makes, for states that only a fault can leave behind. */
 export interface ContractTamper {
@@ -7,6 +7,10 @@ export interface ContractTamper {
   deleteTask(taskId: string): Promise<void>;
   /** Sets `tasks.state`, nothing else. */
   setState(taskId: string, state: StateName): Promise<void>;
+  /** Moves every moment of a task's push configs and dead letters so far into the past, as if the time had passed. */
+  agePushes(taskId: string, ms: number): Promise<void>;
+  /** Removes all push configs and dead letters. */
+  clearPushes(): Promise<void>;
 }
 
 /** A database opened for the suite. It starts empty and migrated, and nobody else writes to it. */
@@ -30,12 +34,34 @@ export interface ContractOptions {
   open(): Promise<ContractFixture>;
 }
 
+/** So many milliseconds before a moment that a column holds. */
+const EARLIER: Record<Exclude<Provider, 'memory'>, (column: string, ms: number) => string> = {
+  postgresql: (column, ms) => `${column} - interval '${ms} ms'`,
+  mysql: (column, ms) => `${column} - INTERVAL ${ms * 1_000} MICROSECOND`,
+  sqlite: (column, ms) => `${column} - ${ms}`,
+};
+
 /** The tamper of a database that speaks SQL; `run` executes one statement without parameters. */
-export function createSqlTamper(run: (sql: string) => Promise<unknown>): ContractTamper {
+export function createSqlTamper(
+  provider: Exclude<Provider, 'memory'>,
+  run: (sql: string) => Promise<unknown>,
+): ContractTamper {
   const quoted = (value: string): string => `'${value.replaceAll("'", "''")}'`;
+  const age = async (table: string, columns: readonly string[], of: { taskId: string; ms: number }) => {
+    const moved = columns.map((column) => `${column} = ${EARLIER[provider](column, of.ms)}`);
+    await run(`UPDATE ${table} SET ${moved.join(', ')} WHERE task_id = ${quoted(of.taskId)}`);
+  };
   return {
     deleteTask: async (taskId) => void (await run(`DELETE FROM tasks WHERE id = ${quoted(taskId)}`)),
     setState: async (taskId, state) =>
       void (await run(`UPDATE tasks SET state = ${quoted(state)} WHERE id = ${quoted(taskId)}`)),
+    async agePushes(taskId, ms) {
+      await age('push_notification_configs', ['changed_at', 'due_at', 'failing_since'], { taskId, ms });
+      await age('push_dead_letters', ['died_at', 'due_at'], { taskId, ms });
+    },
+    async clearPushes() {
+      await run('DELETE FROM push_notification_configs');
+      await run('DELETE FROM push_dead_letters');
+    },
   };
 }

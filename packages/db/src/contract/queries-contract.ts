@@ -140,7 +140,11 @@ function describePushConfigs(context: ContractContext): void {
   const configOf = (scope: Scope, more: Partial<PushConfigRow> = {}): PushConfigRow => {
     const url = 'https://example.org/hook';
     const payload = JSON.stringify({ url, token: 't' });
-    return { taskId: `task-${scope.owner}`, configId: 'c-1', scope, payload, wireVersion: '1.0', ...more };
+    const { origin } = new URL(url);
+    return {
+      ...{ taskId: `task-${scope.owner}`, configId: 'c-1', scope, payload, wireVersion: '1.0', origin },
+      ...more,
+    };
   };
   const load = async ({ taskId, scope }: PushConfigRow): Promise<readonly PushConfigRow[]> =>
     context.db.pushConfigs.load({ taskId, scope });
@@ -149,11 +153,16 @@ function describePushConfigs(context: ContractContext): void {
     const scope = freshScope();
     const rows = ['z', 'a', 'm'].map((configId) => configOf(scope, { configId }));
     for (const row of rows) {
-      expect(await context.db.pushConfigs.save(row)).toBe(true);
+      expect(await context.db.pushConfigs.save(row)).toBe('saved');
       await context.tick();
     }
-    const replaced = configOf(scope, { configId: 'z', payload: '{"url":"https://b"}', wireVersion: '0.3' });
-    expect(await context.db.pushConfigs.save(replaced)).toBe(true);
+    const replaced = configOf(scope, {
+      configId: 'z',
+      payload: '{"url":"https://b"}',
+      wireVersion: '0.3',
+      origin: 'https://b',
+    });
+    expect(await context.db.pushConfigs.save(replaced)).toBe('saved');
     expect(await load(replaced)).toEqual([replaced, ...rows.slice(1)]);
   });
 
@@ -166,7 +175,7 @@ function describePushConfigs(context: ContractContext): void {
       { ...scope, tenant: 'other' },
     ]) {
       const theirs = { ...row, scope: other, payload: '{"url":"https://evil"}' };
-      expect(await context.db.pushConfigs.save(theirs)).toBe(false);
+      expect(await context.db.pushConfigs.save(theirs)).toBe('taken');
       expect(await load(theirs)).toEqual([]);
       await context.db.pushConfigs.remove({ taskId: row.taskId, scope: other, configId: row.configId });
       await context.db.pushConfigs.remove({ taskId: row.taskId, scope: other });
@@ -214,7 +223,7 @@ function describePushConfigs(context: ContractContext): void {
     const saves = [context.db, context.second, context.db, context.second].map((db) =>
       db.pushConfigs.save(row),
     );
-    expect(await Promise.all(saves)).toEqual([true, true, true, true]);
+    expect(await Promise.all(saves)).toEqual(['saved', 'saved', 'saved', 'saved']);
     expect(await load(row)).toEqual([row]);
   });
 }

@@ -36,7 +36,7 @@ function describePayloads(context: ContractContext): void {
     expect(document).toMatchObject({ snapshot: payload });
 
     const { taskId, scope } = task;
-    const config = { taskId, configId: 'c', scope, payload, wireVersion: '1.0' };
+    const config = { taskId, configId: 'c', scope, payload, wireVersion: '1.0', origin: 'https://a' };
     await context.db.pushConfigs.save(config);
     expect(await context.db.pushConfigs.load({ taskId, scope })).toEqual([config]);
   });
@@ -110,8 +110,15 @@ function describeIds(context: ContractContext): void {
     expect(await context.db.log.findMessage({ taskId, messageId })).toEqual({ seq: 1, epoch: 1 });
     expect(await context.db.journal.commit(writeOf(task))).toEqual({ ok: true, version: 2 });
     expect(await context.db.leases.beat({ holder, ttlMs: 60_000, leases: [task] })).toHaveLength(1);
-    const config = { taskId, configId: longId('p'), scope, payload: '{}', wireVersion: '1.0' };
-    expect(await context.db.pushConfigs.save(config)).toBe(true);
+    const config = {
+      taskId,
+      configId: longId('p'),
+      scope,
+      payload: '{}',
+      wireVersion: '1.0',
+      origin: 'https://a',
+    };
+    expect(await context.db.pushConfigs.save(config)).toBe('saved');
     expect(await context.db.pushConfigs.load({ taskId, scope })).toEqual([config]);
     await context.expire(task);
     const { swept } = await context.db.journal.sweep(sweepOf({ taskId, sweeper: holder }));

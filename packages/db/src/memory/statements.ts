@@ -2,7 +2,9 @@ import type { Database } from '../database.js';
 import { createMemoryJournal } from './journal.js';
 import { createMemoryLeases } from './leases.js';
 import { createMemoryLog } from './log.js';
-import { createMemoryPushConfigs, createMemoryTasks } from './queries.js';
+import { createMemoryPushConfigs } from './push-configs.js';
+import { createMemoryPushQueue } from './push-queue.js';
+import { createMemoryTasks } from './queries.js';
 import type { MemoryTables } from './tables.js';
 
 /** A database over given tables: for tests that look at the rows or change them behind the statements' back. */
@@ -14,6 +16,7 @@ export function memoryDatabaseOver(tables: MemoryTables): Database {
     log: createMemoryLog(tables),
     tasks: createMemoryTasks(tables),
     pushConfigs: createMemoryPushConfigs(tables),
+    pushQueue: createMemoryPushQueue(tables),
     hints: { kind: 'none' },
     check: async () => ({ warnings: [] }),
     ping: async () => {},

@@ -1,5 +1,6 @@
 import type { Clock, EventRow, NewEvent, Scope, StateName } from '@a2a-cluster/core';
 import { ClusterError } from '@a2a-cluster/core';
+import type { DeadLetter, PushStatus } from '../statements/push-queue.js';
 import type { PushConfigRow } from '../statements/task-queries.js';
 
 /** A row of `tasks` in memory. */
@@ -37,6 +38,35 @@ export interface SnapshotRecord {
   readonly payload: string;
 }
 
+/** A row of `push_notification_configs` in memory. */
+export interface PushRecord {
+  config: PushConfigRow;
+  position: number;
+  status: PushStatus;
+  /** Null: nothing is to come. */
+  dueAtMs: number | null;
+  holder: string | null;
+  claim: number;
+  attempts: number;
+  failingSinceMs: number | null;
+  lastError: string | null;
+  body: { readonly seq: number; readonly text: string } | null;
+  changedAtMs: number;
+}
+
+/** A row of `push_dead_letters` in memory. */
+export interface DeadLetterRecord {
+  readonly letter: DeadLetter;
+  readonly scope: Scope;
+  attempts: number;
+  error: string;
+  readonly diedAtMs: number;
+  dueAtMs: number | null;
+  holder: string | null;
+  claim: number;
+  deliveredAtMs: number | null;
+}
+
 /** What the rows appended to a log share. */
 export interface Appended {
   readonly taskId: string;
@@ -55,7 +85,9 @@ export class MemoryTables {
   readonly events = new Map<string, EventRecord[]>();
   readonly snapshots = new Map<string, SnapshotRecord>();
   /** Per task and config id, in the order of the first save. */
-  readonly pushConfigs = new Map<string, Map<string, PushConfigRow>>();
+  readonly pushConfigs = new Map<string, Map<string, PushRecord>>();
+  /** The oldest first. */
+  deadLetters: DeadLetterRecord[] = [];
   private readonly clock: Clock;
   private readonly originMs: number;
 

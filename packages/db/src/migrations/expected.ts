@@ -31,6 +31,10 @@ export const expectedMigrations: ExpectedMigrations = {
       name: '20261130100000_task_list_indexes',
       checksum: '567ff1ae822635659294313081e32268d337183b7d765fb36908b3ff42fca3a8',
     },
+    {
+      name: '20261130110000_push_deliveries',
+      checksum: '83afc0bd964e02fc100dcd3cb93454cc44b16b6ce33e2ea57f2212503df5c26b',
+    },
   ],
   postgresql: [
     {
@@ -57,6 +61,10 @@ export const expectedMigrations: ExpectedMigrations = {
       name: '20261130100000_task_list_indexes',
       checksum: '900125929974875e406066f02cbef76eb77f84c4c02250cef7d53dd35560cc6f',
     },
+    {
+      name: '20261130110000_push_deliveries',
+      checksum: '378be8b10edf6efd6f777da0d4958b2da249571075ebc828502ef6b92c267295',
+    },
   ],
   mysql: [
     {
@@ -82,6 +90,10 @@ export const expectedMigrations: ExpectedMigrations = {
     {
       name: '20261130100000_task_list_indexes',
       checksum: 'bb4ccd79f8aabb092dd54f8813023d092debe96a730c645382d14ff0d4476f9c',
+    },
+    {
+      name: '20261130110000_push_deliveries',
+      checksum: '1aebee845e270cd1d9e2b40a1f2faafe2cc666f0f029f61379244b7a7c7243e6',
     },
   ],
 };

@@ -11,6 +11,7 @@ import { createLeases } from './leases.js';
 import { createLog } from './log.js';
 import { createPool, type Pool } from './pool.js';
 import { asDriverPool } from './prisma-pool.js';
+import { createPushQueue } from './push-queue.js';
 import { read } from './reads.js';
 import { lockSecondsOf, type SessionLimits } from './session-settings.js';
 import { parseTarget } from './target.js';
@@ -25,7 +26,7 @@ const LEAST_BEAT_MS = 500;
 /**
  * A MySQL or MariaDB database. Opens no connection yet.
  *
- * The journal and the leases speak to the bare driver: their transactions are two texts of several statements, which
+ * The journal, the leases and the push queue speak to the bare driver: their transactions are two texts of several statements, which
  * Prisma cannot send, and its interactive transactions take four round trips. Prisma reads lists and keeps push
  * configs.
  *
@@ -44,7 +45,8 @@ export async function createMysqlDatabase(options: DatabaseOptions): Promise<Dat
     leases: createLeases({ beats, others: reads }),
     log: createLog(reads),
     tasks: createTaskQueries(prisma, 'mysql'),
-    pushConfigs: createPushConfigQueries(prisma),
+    pushConfigs: createPushConfigQueries(prisma, 'mysql'),
+    pushQueue: createPushQueue({ writes, reads }),
     hints: { kind: 'none' },
     check: async ({ maxEventBytes }) => ({ warnings: await checkMysql({ pools, maxEventBytes }) }),
     ping: async () => void (await read(reads, statement('SELECT 1'))),

@@ -14,6 +14,7 @@ import { createPostgresJournal } from './journal.js';
 import { createPostgresLeases } from './leases.js';
 import { createPostgresLog } from './log.js';
 import { createPrepared } from './prepared.js';
+import { createPostgresPushQueue } from './push-queue.js';
 import { createRetrying } from './retry.js';
 
 /** Two, so that one beat that waits does not hold up the next. */
@@ -33,7 +34,7 @@ const ping: Statement = { name: 'ping', writes: false, text: 'SELECT 1' };
 /**
  * A PostgreSQL database. Opens no connection yet.
  *
- * The journal, the leases and the log speak to the bare driver: one statement through Prisma costs 1.6 times as much
+ * The journal, the leases, the log and the push queue speak to the bare driver: one statement through Prisma costs 1.6 times as much
  * here, an interactive transaction more than twice as much, and it can end the process when its time limit meets a
  * COMMIT. Prisma reads lists and keeps push configs, on the request pool.
  *
@@ -44,16 +45,16 @@ export async function createPostgresDatabase(options: DatabaseOptions): Promise<
   const { requests, beats, streams, hints, schema, clock } = parts;
   const prisma = new PrismaClient({ adapter: new PrismaPg(requests.pool, { schema }) });
   const { statementTimeoutMs } = requestLimits(options);
+  const retrying = createRetrying({ connections: requests, clock, withinMs: statementTimeoutMs });
   let closing: Promise<void> | undefined;
   return {
     provider: 'postgresql',
-    journal: createPostgresJournal(
-      createRetrying({ connections: requests, clock, withinMs: statementTimeoutMs }),
-    ),
+    journal: createPostgresJournal(retrying),
     leases: createPostgresLeases(beats),
     log: createPostgresLog({ requests, heads: streams }),
     tasks: createTaskQueries(prisma, 'postgresql'),
-    pushConfigs: createPushConfigQueries(prisma),
+    pushConfigs: createPushConfigQueries(prisma, 'postgresql'),
+    pushQueue: createPostgresPushQueue(retrying),
     hints,
     check: async () => ({ warnings: await checkPostgres({ requests, beats, hints, schema }) }),
     ping: async () => void (await requests.run(ping, [])),

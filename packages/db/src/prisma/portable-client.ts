@@ -9,13 +9,22 @@ export interface PortableClient {
       where: PushConfigWhere;
       orderBy: PushConfigOrder[];
     }): PromiseLike<PushConfigRecord | null>;
-    create(args: { data: Omit<PushConfigRecord, 'createdAt'> }): PromiseLike<PushConfigRecord>;
+    create(args: {
+      data: Omit<PushConfigRecord, 'createdAt'> & { position: number };
+    }): PromiseLike<PushConfigRecord>;
     updateMany(args: {
       where: PushConfigWhere;
       data: Partial<PushConfigRecord>;
     }): PromiseLike<{ count: number }>;
     deleteMany(args: { where: PushConfigWhere }): PromiseLike<{ count: number }>;
   };
+  readonly pushDeadLetter: {
+    deleteMany(args: { where: PushConfigWhere }): PromiseLike<{ count: number }>;
+  };
+  readonly task: {
+    findFirst(args: { where: { id: string } }): PromiseLike<{ version: number } | null>;
+  };
+  $executeRawUnsafe(query: string, ...values: unknown[]): PromiseLike<number>;
   $queryRawUnsafe<T>(query: string, ...values: unknown[]): PromiseLike<T>;
 }
 
@@ -36,7 +45,7 @@ export interface PushConfigOrder {
   configId?: 'asc';
 }
 
-/** A row of `push_notification_configs`. */
+/** A row of `push_notification_configs`, without its deliveries. */
 export interface PushConfigRecord {
   taskId: string;
   configId: string;
@@ -45,5 +54,6 @@ export interface PushConfigRecord {
   url: string;
   payload: string;
   wireVersion: string;
+  origin: string;
   createdAt: Date;
 }

@@ -9,13 +9,14 @@ import { SqliteConnection } from './connection.js';
 import { createSqliteJournal } from './journal.js';
 import { createSqliteLeases } from './leases.js';
 import { createSqliteLog } from './log.js';
+import { createSqlitePushQueue } from './push-queue.js';
 import { SafeSqlite } from './safe-sqlite.js';
 import { fileOfUrl } from './target.js';
 
 /**
  * A SQLite database: one file, shared by the replicas of one machine. Opens nothing yet.
  *
- * Journal, leases and log speak to the bare driver, each transaction in one synchronous call: a transaction through
+ * Journal, leases, log and push queue speak to the bare driver, each transaction in one synchronous call: a transaction through
  * Prisma holds the file's one write lock over several turns of the event loop, and a process that is slow or stopped
  * there holds up every other one. Prisma reads lists and keeps push configs, on a connection of its own.
  *
@@ -37,7 +38,8 @@ export async function createSqliteDatabase(options: DatabaseOptions): Promise<Da
     leases: createSqliteLeases(beats),
     log: createSqliteLog(requests),
     tasks: createTaskQueries(prisma, 'sqlite'),
-    pushConfigs: createPushConfigQueries(prisma),
+    pushConfigs: createPushConfigQueries(prisma, 'sqlite'),
+    pushQueue: createSqlitePushQueue(requests),
     hints: { kind: 'counter', read: () => connection.dataVersion() },
     check: async () => ({ warnings: await checkSqlite(target, requests) }),
     ping: () =>

@@ -47,15 +47,30 @@ export interface PushConfigRow {
   readonly payload: string;
   /** The protocol version of the caller that registered it: decides the form of its deliveries. */
   readonly wireVersion: string;
+  /** `scheme://host:port` of its webhook, at most {@link MOST_ORIGIN_CHARS} long. */
+  readonly origin: string;
 }
+
+/** The longest origin that can be stored: more than any host that resolves. */
+export const MOST_ORIGIN_CHARS = 300;
+
+/** The most configs a task may have. */
+export const MOST_CONFIGS_PER_TASK = 50;
+
+/** What became of a config: `taken` where its id is another scope's, `full` where its task has the most already. */
+export type PushConfigSaved = 'saved' | 'taken' | 'full';
 
 /** Tasks whose push configs are asked for together: the batch of a sweep, and far below what databases bind. */
 export const MOST_TASKS_AT_ONCE = 500;
 
 /** Push configs, always scoped by tenant and owner. */
 export interface PushConfigQueries {
-  /** Inserts or replaces (task, config) of this scope; false when the id is taken under another scope. */
-  save(row: PushConfigRow): Promise<boolean>;
+  /**
+   * Inserts or replaces (task, config) of this scope. A new one is delivered what is committed after this. One that is
+   * there stays where it is, unless it was `disabled` or `done`: then it begins anew, at the task's last event.
+   * However many replicas save at once, a task never keeps more than {@link MOST_CONFIGS_PER_TASK}.
+   */
+  save(row: PushConfigRow): Promise<PushConfigSaved>;
   /** In the order they were first saved. */
   load(find: { readonly taskId: string; readonly scope: Scope }): Promise<readonly PushConfigRow[]>;
   /**
@@ -65,6 +80,6 @@ export interface PushConfigQueries {
   loadMany(
     finds: readonly { readonly taskId: string; readonly scope: Scope }[],
   ): Promise<readonly (readonly PushConfigRow[])[]>;
-  /** Deletes one config, or all of the task when `configId` is absent. Idempotent. */
+  /** Deletes one config and its dead letters, or all of the task when `configId` is absent. Idempotent. */
   remove(find: { readonly taskId: string; readonly scope: Scope; readonly configId?: string }): Promise<void>;
 }
