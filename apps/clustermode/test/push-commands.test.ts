@@ -33,8 +33,9 @@ beforeAll(async () => {
     PUSH_POLL_INTERVAL_MS: '50',
     PUSH_SIGNING_KEYS: 'k1=a-secret-of-sixteen-bytes',
   };
-  const { config, problems } = loadConfig({ env });
-  if (config === undefined) throw new Error(problems.join('; '));
+  const result = loadConfig({ env });
+  if (result.problems !== undefined) throw new Error(result.problems.join('; '));
+  const { config } = result;
   cluster = await composeCluster({
     config,
     agent: { executor: createDemoAgent() },

@@ -10,7 +10,7 @@ import type {
 } from '../statements/push-queue.js';
 import { createMemoryDeadLetters } from './push-dead-letters.js';
 import { createMemoryPushOperators } from './push-operators.js';
-import { allPushes, clearFailures, heldBy, moveTo, waits } from './push-rows.js';
+import { allPushes, clearFailures, heldBy, moveTo, taskOf, waits } from './push-rows.js';
 import type { MemoryTables, PushRecord } from './tables.js';
 
 /** The statements of push delivery over {@link MemoryTables} (protocol 9). */
@@ -59,7 +59,7 @@ function take(tables: MemoryTables, record: PushRecord, claimant: PushClaimant):
   record.dueAtMs = nowMs + claimant.ttlMs;
   const { config, claim, position, attempts, failingSinceMs, body } = record;
   const { taskId, configId, scope, payload, wireVersion, origin } = config;
-  const task = tables.tasks.get(taskId);
+  const task = taskOf(tables, record.config);
   return {
     ...{ taskId, configId, scope, payload, wireVersion, origin, claim, position, attempts, body },
     version: task?.version ?? 0,
@@ -69,10 +69,12 @@ function take(tables: MemoryTables, record: PushRecord, claimant: PushClaimant):
 }
 
 function claimDue(tables: MemoryTables, claim: Parameters<PushQueueStatements['claimDue']>[0]): DuePushes {
-  const { limit, exceptOrigins } = claim;
+  const { limit, exceptOrigins, onlyOrigins } = claim;
+  const isWanted = ({ config: { origin } }: PushRecord): boolean =>
+    !exceptOrigins.includes(origin) && (onlyOrigins === undefined || onlyOrigins.includes(origin));
   const nowMs = tables.nowMs();
   const due = allPushes(tables)
-    .filter((record) => isDue(record, nowMs) && !exceptOrigins.includes(record.config.origin))
+    .filter((record) => isDue(record, nowMs) && isWanted(record))
     .sort((a, b) => (a.dueAtMs ?? 0) - (b.dueAtMs ?? 0))
     .slice(0, limit);
   const claimed = due.flatMap((record) => {
@@ -86,14 +88,14 @@ function claimDue(tables: MemoryTables, claim: Parameters<PushQueueStatements['c
 /** What becomes of a config without events. */
 function rest(tables: MemoryTables, record: PushRecord): void {
   const { taskId, configId } = record.config;
-  const task = tables.tasks.get(taskId);
+  const task = taskOf(tables, record.config);
   const unchangedForMs = tables.nowMs() - record.changedAtMs;
   if (!task && unchangedForMs > FORGOTTEN_AFTER_MS) tables.pushConfigs.get(taskId)?.delete(configId);
   putOff(tables, record);
 }
 
 function putOff(tables: MemoryTables, record: PushRecord): void {
-  const task = tables.tasks.get(record.config.taskId);
+  const task = taskOf(tables, record.config);
   const nowMs = tables.nowMs();
   const done = task !== undefined && isTerminalName(task.state);
   record.holder = null;

@@ -1,6 +1,8 @@
+import { sameScope } from '@a2a-cluster/core';
 import type { PushKey } from '../statements/push-queue.js';
+import type { PushConfigRow } from '../statements/task-queries.js';
 import { compareKeys } from './tables.js';
-import type { MemoryTables, PushRecord } from './tables.js';
+import type { MemoryTables, PushRecord, TaskRecord } from './tables.js';
 
 /** Every config there is. */
 export function allPushes(tables: MemoryTables): PushRecord[] {
@@ -9,7 +11,13 @@ export function allPushes(tables: MemoryTables): PushRecord[] {
 
 /** Whether a config has events after its position. */
 export function waits(tables: MemoryTables, { config, position }: PushRecord): boolean {
-  return (tables.tasks.get(config.taskId)?.version ?? 0) > position;
+  return (taskOf(tables, config)?.version ?? 0) > position;
+}
+
+/** A config's task; another owner's is none. */
+export function taskOf(tables: MemoryTables, { taskId, scope }: PushConfigRow): TaskRecord | undefined {
+  const task = tables.tasks.get(taskId);
+  return task && sameScope(task.scope, scope) ? task : undefined;
 }
 
 /** The config, if this claim still holds it. */

@@ -32,7 +32,8 @@ export async function claimOf(
     reads,
     statement(
       `SELECT c.task_id, c.config_id, (t.version > c.position AND ${FREE}) AS free
-        FROM push_notification_configs c FORCE INDEX (PRIMARY) LEFT JOIN tasks t ON t.id = c.task_id
+        FROM push_notification_configs c FORCE INDEX (PRIMARY) 
+        LEFT JOIN tasks t ON t.id = c.task_id AND t.tenant = c.tenant AND t.owner = c.owner
         WHERE c.task_id IN (?) AND c.status = 'active'`,
       [...new Set(claim.taskIds)],
     ),
@@ -58,7 +59,8 @@ export async function claimDue(
   pools: PushPools,
   claim: Parameters<PushQueueStatements['claimDue']>[0],
 ): ReturnType<PushQueueStatements['claimDue']> {
-  const { limit, exceptOrigins } = claim;
+  const { limit, exceptOrigins, onlyOrigins } = claim;
+  if (onlyOrigins?.length === 0) return { claimed: [], seen: 0 };
   const except = exceptOrigins.length > 0;
   const candidates = await read(
     pools.reads,
@@ -66,8 +68,10 @@ export async function claimDue(
       `SELECT c.task_id, c.config_id
         FROM push_notification_configs c FORCE INDEX (push_notification_configs_status_due_at_idx)
         WHERE c.status = 'active' AND c.due_at <= NOW(3)${except ? ' AND c.origin NOT IN (?)' : ''}
+        ${onlyOrigins ? 'AND c.origin IN (?)' : ''}
         ORDER BY c.due_at LIMIT ?`,
       ...(except ? [exceptOrigins] : []),
+      ...(onlyOrigins ? [onlyOrigins] : []),
       limit,
     ),
   );
@@ -88,7 +92,7 @@ async function claimLocked(parts: {
   const { rows, tasks } = await lock(tx, keys, `c.status = 'active' AND c.due_at <= SYSDATE(3)`);
   const waiting = rows.filter((row) => hasEvents(row, tasks));
   const others = rows.filter((row) => !hasEvents(row, tasks));
-  const stateOf = (row: Row): string | undefined => tasks.get(textAt(row, 'task_id'))?.state;
+  const stateOf = (row: Row): string | undefined => taskOf(row, tasks)?.state;
   const done = others.filter((row) => isTerminalName(stateOf(row) ?? ''));
   const forgotten = others.filter(
     (row) => stateOf(row) === undefined && numberAt(row, 'unchanged_ms') > FORGOTTEN_AFTER_MS,
@@ -127,7 +131,13 @@ async function lock(
 }
 
 function hasEvents(row: Row, tasks: ReadonlyMap<string, TaskNow>): boolean {
-  return (tasks.get(textAt(row, 'task_id'))?.version ?? 0) > numberAt(row, 'position');
+  return (taskOf(row, tasks)?.version ?? 0) > numberAt(row, 'position');
+}
+
+/** The config's task; another owner's is none. */
+function taskOf(row: Row, tasks: ReadonlyMap<string, TaskNow>): TaskNow | undefined {
+  const task = tasks.get(textAt(row, 'task_id'));
+  return task?.tenant === row['tenant'] && task?.owner === row['owner'] ? task : undefined;
 }
 
 function take({ holder, ttlMs }: PushClaimant, rows: readonly Row[]): Statement {
@@ -160,7 +170,7 @@ function forget(rows: readonly Row[]): readonly Statement[] {
 }
 
 function toPush(row: Row, tasks: ReadonlyMap<string, TaskNow>): ClaimedPush[] {
-  const task = tasks.get(textAt(row, 'task_id'));
+  const task = taskOf(row, tasks);
   return task ? toClaimed({ ...row, ...task } as unknown as ClaimedRow) : [];
 }
 

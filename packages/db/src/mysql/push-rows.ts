@@ -37,11 +37,15 @@ export function ageMs(column: string): string {
 
 /** The tasks behind configs, as they are now; without locks. */
 export function tasksOf(taskIds: readonly string[]): Statement {
-  return statement('SELECT id, version, state FROM tasks WHERE id IN (?)', [...new Set(taskIds)]);
+  return statement('SELECT id, tenant, owner, version, state FROM tasks WHERE id IN (?)', [
+    ...new Set(taskIds),
+  ]);
 }
 
 /** A task as {@link tasksOf} gives it. */
 export interface TaskNow {
+  readonly tenant: string;
+  readonly owner: string;
   readonly version: number;
   readonly state: string;
 }

@@ -84,8 +84,9 @@ async function claimDue(
   database: Retrying,
   claim: Parameters<PushQueueStatements['claimDue']>[0],
 ): ReturnType<PushQueueStatements['claimDue']> {
-  const { holder, ttlMs, limit, exceptOrigins } = claim;
-  const rows = await database.run<SeenRow>(claims.claimDue, [holder, ttlMs, limit, [...exceptOrigins]]);
+  const { holder, ttlMs, limit, exceptOrigins, onlyOrigins } = claim;
+  const origins = [[...exceptOrigins], onlyOrigins ? [...onlyOrigins] : null];
+  const rows = await database.run<SeenRow>(claims.claimDue, [holder, ttlMs, limit, ...origins]);
   const putOff = rows.filter(({ seen_as }) => seen_as === 'put off');
   await wake(
     database,

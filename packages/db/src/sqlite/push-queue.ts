@@ -41,7 +41,7 @@ export function createSqlitePushQueue(lane: SqliteLane): PushQueueStatements {
     },
     claimDue: async (claim) => {
       const due = (session: SqliteSession): SqlRow[] =>
-        session.all(DUE, idList(claim.exceptOrigins), claim.limit);
+        session.all(DUE, idList(claim.exceptOrigins), ...onlyOf(claim.onlyOrigins), claim.limit);
       if (!(await read('duePushes', (session) => due(session).length > 0))) return { claimed: [], seen: 0 };
       return write('claimDuePushes', (session) => {
         const rows = due(session);
@@ -66,13 +66,15 @@ SELECT DISTINCT c.task_id FROM json_each(?) w CROSS JOIN push_notification_confi
 const FREE_OF = `
 SELECT ${CLAIMED}
   FROM json_each(?) w CROSS JOIN push_notification_configs c ON c.task_id = w.value
-  JOIN tasks t ON t.id = c.task_id
+  JOIN tasks t ON t.id = c.task_id AND t.tenant = c.tenant AND t.owner = c.owner
  WHERE c.status = 'active' AND t.version > c.position
    AND (c.due_at <= ${NOW} OR (c.holder IS NULL AND c.attempts = 0))`;
 const DUE = `
 SELECT ${CLAIMED}, ${NOW} - c.changed_at AS unchanged_ms
-  FROM push_notification_configs c LEFT JOIN tasks t ON t.id = c.task_id
- WHERE c.due_at <= ${NOW} AND c.origin NOT IN (SELECT value FROM json_each(?)) ORDER BY c.due_at LIMIT ?`;
+  FROM push_notification_configs c LEFT JOIN tasks t
+       ON t.id = c.task_id AND t.tenant = c.tenant AND t.owner = c.owner
+ WHERE c.due_at <= ${NOW} AND c.origin NOT IN (SELECT value FROM json_each(?))
+   AND (? OR c.origin IN (SELECT value FROM json_each(?))) ORDER BY c.due_at LIMIT ?`;
 const NEXT = `SELECT min(due_at) - ${NOW} AS due_in_ms FROM push_notification_configs WHERE due_at IS NOT NULL`;
 
 const OF_ROWS = 'WHERE rowid IN (SELECT value FROM json_each(?))';
@@ -84,6 +86,11 @@ const FORGET = `DELETE FROM push_notification_configs ${OF_ROWS}`;
 const putOff = (changedAt: string): string =>
   `${NOW} + min(${MOST_PUT_OFF_MS}, max(${LEAST_PUT_OFF_MS}, (${NOW} - ${changedAt}) / 4))`;
 const PUT_OFF = `UPDATE push_notification_configs SET holder = NULL, due_at = ${putOff('changed_at')} ${OF_ROWS}`;
+
+/** Whether every origin will do, and the list of those that will. */
+function onlyOf(origins: readonly string[] | undefined): [number, string] {
+  return [origins === undefined ? 1 : 0, idList(origins ?? [])];
+}
 
 function rowList(rows: readonly SqlRow[]): string {
   return JSON.stringify(rows.map((row) => numberAt(row, 'row')));

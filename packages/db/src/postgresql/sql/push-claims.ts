@@ -31,7 +31,7 @@ export const claimOf: Statement = {
   text: `
 WITH k AS MATERIALIZED (
   SELECT c.task_id, c.config_id, t.version, t.state
-    FROM push_notification_configs c JOIN tasks t ON t.id = c.task_id
+    FROM push_notification_configs c JOIN tasks t ON t.id = c.task_id AND t.tenant = c.tenant AND t.owner = c.owner
    WHERE c.task_id = ANY ($1::text[]) AND c.status = 'active' AND t.version > c.position
      AND (c.due_at <= clock_timestamp() OR (c.holder IS NULL AND c.attempts = 0))
    ORDER BY c.task_id, c.config_id FOR NO KEY UPDATE OF c SKIP LOCKED),
@@ -46,7 +46,8 @@ SELECT n.known, u.* FROM n LEFT JOIN u ON u.task_id = n.known`,
 };
 
 /**
- * Claims what is due. `$1` holder, `$2` ttl in ms, `$3` limit, `$4` origins to leave out. One row for each config that
+ * Claims what is due. `$1` holder, `$2` ttl in ms, `$3` limit, `$4` origins to leave out, `$5` the only
+ * ones or null. One row for each config that
  * was due: `verdict` says what became of it.
  *
  * `k` locks and passes over what others have locked, so LIMIT stands above the locking. Judged by the earliest time of
@@ -57,15 +58,17 @@ export const claimDue: Statement = {
   writes: true,
   text: `
 WITH k AS MATERIALIZED (
-  SELECT c.task_id, c.config_id, c.position, c.changed_at FROM push_notification_configs c
+  SELECT c.task_id, c.config_id, c.tenant, c.owner, c.position, c.changed_at FROM push_notification_configs c
    WHERE c.due_at <= statement_timestamp() AND c.origin <> ALL ($4::text[])
+     AND ($5::text[] IS NULL OR c.origin = ANY ($5::text[]))
    ORDER BY c.due_at LIMIT $3::int FOR NO KEY UPDATE OF c SKIP LOCKED),
 j AS MATERIALIZED (
   SELECT k.*, t.version, t.state,
          CASE WHEN t.version > k.position THEN 'claimed' WHEN t.state IN (${TERMINAL_LIST}) THEN 'done'
               WHEN t.version IS NULL AND k.changed_at < statement_timestamp() - interval '${FORGOTTEN_AFTER_MS} ms'
               THEN 'removed' ELSE 'put off' END AS verdict
-    FROM k LEFT JOIN LATERAL (SELECT t.version, t.state FROM tasks t WHERE t.id = k.task_id OFFSET 0) t ON true),
+    FROM k LEFT JOIN LATERAL (SELECT t.version, t.state FROM tasks t
+                             WHERE t.id = k.task_id AND t.tenant = k.tenant AND t.owner = k.owner OFFSET 0) t ON true),
 d AS (
   DELETE FROM push_notification_configs c USING j
    WHERE j.verdict = 'removed' AND c.task_id = j.task_id AND c.config_id = j.config_id
