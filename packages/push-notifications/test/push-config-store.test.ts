@@ -143,7 +143,11 @@ describe('the push config store', () => {
 
   test('leaves a config out of a delivery once its name leads to a private address, and not out of reads', async () => {
     let refusal: string | null = null;
-    const policy = { checkAtRegistration: async () => null, checkAtSend: async () => refusal };
+    const policy = {
+      checkAtRegistration: async () => null,
+      checkAtSend: async () => refusal,
+      checkAddress: () => refusal,
+    };
     const store = createPushConfigStore({ database, policy });
     await store.save('rebound', alice, config({ url: 'https://rebound.test/' }));
     expect(await store.contextsFor([{ taskId: 'rebound', scope }])).not.toEqual([null]);
