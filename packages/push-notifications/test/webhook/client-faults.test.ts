@@ -181,6 +181,12 @@ describe('an attempt that goes wrong', () => {
     expect(outcome).toEqual({ kind: 'failed', error, retryAfterMs: null });
   });
 
+  test('an error has at most 300 characters', async () => {
+    const policy = { checkAddress: () => 'x'.repeat(999) };
+    const outcome = await clientWith({ policy }).post(requestTo('http://93.184.216.34/'));
+    expect(outcome).toEqual({ kind: 'rejected', error: 'x'.repeat(300) });
+  });
+
   test('a policy and a resolver that throw are outcomes too', async () => {
     const throws = (): never => {
       throw new Error(`no, ${'s3cret'.repeat(99)}`);
