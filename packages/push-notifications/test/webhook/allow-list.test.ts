@@ -31,6 +31,8 @@ describe('the allow list', () => {
     ['metadata.google.internal', 'http://metadata.google.internal/'],
     ['10.0.0.0/8', 'http://10.1.2.3/'],
     ['10.0.0.0/8', 'http://hooks.corp/'],
+    ['10.0.0.0/8', 'http://hook.default.svc.cluster.local/'],
+    ['10.0.0.0/8', 'http://localhost/'],
     ['10.1.2.3', 'http://10.1.2.3:99/'],
     ['10.1.2.3', 'http://hooks.corp/'],
     ['10.1.2.3:99', 'http://10.1.2.3:99/'],
@@ -73,6 +75,15 @@ describe('the allow list', () => {
       resolve: async () => ['10.1.2.3', '192.168.0.1'],
     });
     expect(await policy.checkAtSend('http://hooks.corp/')).not.toBeNull();
+  });
+
+  test('a range lets no name through that does not resolve into it', async () => {
+    const policy = createWebhookAddressPolicy({
+      allow: ['10.0.0.0/8'],
+      resolve: () => Promise.reject(new Error('ENOTFOUND')),
+    });
+    expect(await policy.checkAtRegistration('http://metadata.google.internal/')).not.toBeNull();
+    expect(await policy.checkAtRegistration('http://hooks.corp/')).toBeNull();
   });
 
   test.each([

@@ -135,6 +135,8 @@ export const BAD_URLS: readonly string[] = [
   'http:\\\\public.test/',
   'http://public.test\\@127.0.0.1/',
   'http://127.0.0.1\\@public.test/',
+  'http://public.test\\x/',
+  'https:\\\\public.test\\hook',
   'http://user:secret@public.test/',
   'http://public.test@127.0.0.1/',
   'http://public.test%2f@127.0.0.1/',

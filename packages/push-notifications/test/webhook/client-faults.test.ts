@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
+import { createSystemClock } from '@a2a-cluster/core';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import {
   createWebhookAddressPolicy,
@@ -74,16 +75,24 @@ describe('an attempt that goes wrong', () => {
     await webhook.until(() => webhook.open() === 0);
   });
 
-  test('attempts that waited too long for a connection are never sent, and those behind them are', async () => {
-    let hold = true;
-    const webhook = await kept(startReceiver((response) => void (hold || response.end())));
-    const client = clientWith({ timeoutMs: 200, connectionsPerOrigin: 1 });
-    const posts = [1, 2, 3].map(() => client.post(requestTo(webhook.url)));
-    expect((await Promise.all(posts)).map(({ kind }) => kind)).toEqual(['failed', 'failed', 'failed']);
-    hold = false;
-    expect(await client.post(requestTo(webhook.url))).toEqual({ kind: 'delivered', status: 200 });
-    expect(webhook.arrived).toHaveLength(2);
-    expect(webhook.connections()).toBeLessThan(4);
+  test('an attempt given up while it waited for a connection is never sent, and costs no connection', async () => {
+    let release = (): void => {};
+    const webhook = await kept(startReceiver((response) => (release = () => void response.end())));
+    const client = clientWith({ connectionsPerOrigin: 1 });
+    const first = client.post(requestTo(webhook.url));
+    await webhook.until(() => webhook.arrived.length === 1);
+    const controller = new AbortController();
+    const waiting = [2, 3].map(() => client.post(requestTo(webhook.url), controller.signal));
+    const last = client.post(requestTo(webhook.url, { body: '"last"' }));
+    controller.abort();
+    expect((await Promise.all(waiting)).map(({ kind }) => kind)).toEqual(['failed', 'failed']);
+    release();
+    expect((await first).kind).toBe('delivered');
+    await webhook.until(() => webhook.arrived.length === 2);
+    release();
+    expect((await last).kind).toBe('delivered');
+    expect(webhook.arrived.map(({ body }) => body)).toEqual(['{"a":1}', '"last"']);
+    expect(webhook.connections()).toBe(1);
   });
 
   test('an aborted signal ends the attempt and cuts its connection', async () => {
@@ -109,6 +118,28 @@ describe('an attempt that goes wrong', () => {
     expect(performance.now() - started).toBeLessThan(800);
     await webhook.until(() => webhook.open() === 0);
     expect(performance.now() - started).toBeLessThan(5_000);
+  });
+
+  test('a long body is cut by its length, before any limit of time', async () => {
+    let endless = true;
+    const webhook = await kept(
+      startReceiver((response) => {
+        const pour = (): void => {
+          while (endless && !response.destroyed && response.write('x'.repeat(16 * 1_024)));
+        };
+        response.on('drain', pour);
+        pour();
+      }),
+    );
+    const noTimers = { ...createSystemClock(), setTimer: () => ({ cancel: () => {} }) };
+    const outcome = await clientWith({ clock: noTimers }).post(requestTo(webhook.url));
+    expect(outcome).toEqual({ kind: 'delivered', status: 200 });
+    const cut = await Promise.race([
+      webhook.until(() => webhook.open() === 0).then(() => true),
+      new Promise((resolve) => setTimeout(() => resolve(false), 5_000)),
+    ]);
+    endless = false;
+    expect(cut).toBe(true);
   });
 
   test('a body without end is cut after 64 KiB, compressed or not, and is never inflated', async () => {
