@@ -70,9 +70,8 @@ export function createWebhookAddressPolicy(options: WebhookAddressPolicyOptions 
     const { host, port } = target;
     if (target.isAddress) return refusalOf(allowList, { host, port, address: host });
     if (allowList.allowsHost(host, port)) return null;
-    if (isBlockedName(host)) return PRIVATE;
-    const found = await within(resolveTimeoutMs, resolve(host));
-    if (found === null || found.length === 0) return 'unresolved';
+    const found = (await within(resolveTimeoutMs, resolve(host))) ?? [];
+    if (found.length === 0) return isBlockedName(host) ? PRIVATE : 'unresolved';
     return found.some((address) => refusalOf(allowList, { host, port, address }) !== null) ? PRIVATE : null;
   };
   return {
@@ -96,10 +95,8 @@ export async function resolveBySystem(hostname: string): Promise<readonly string
 }
 
 function refusalOf(allowList: AllowList, { host, port, address }: ConnectTarget): AddressRefusal | null {
-  if (allowList.allowsHost(host, port)) return null;
-  if (isBlockedName(host)) return PRIVATE;
-  if (!isBlockedAddress(address) || allowList.allowsAddress(address, port)) return null;
-  return PRIVATE;
+  if (allowList.allowsHost(host, port) || allowList.allowsAddress(address, port)) return null;
+  return isBlockedName(host) || isBlockedAddress(address) ? PRIVATE : null;
 }
 
 /** Null: failed, or not in time. */

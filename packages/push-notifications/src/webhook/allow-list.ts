@@ -39,7 +39,12 @@ export function createAllowList(entries: readonly string[]): AllowList {
 }
 
 function ruleOf(entry: string): Rule {
-  if (ipaddr.isValidCIDR(entry)) return rangeRule(ipaddr.parseCIDR(entry), null);
+  if (ipaddr.IPv4.isValidCIDRFourPartDecimal(entry) || ipaddr.IPv6.isValidCIDR(entry)) {
+    const [network, bits] = ipaddr.parseCIDR(entry);
+    // A range of mapped addresses: they are compared as IPv4, so it would never hold.
+    if (network.kind() !== parseAddress(network.toString())?.kind()) throw invalid(entry);
+    return rangeRule([network, bits], null);
+  }
   // An IPv6 address without brackets: its colons are no ports.
   if (isIP(entry) === 6) return addressRule(entry, null);
   const [, wildcard = '', host = '', portText] =

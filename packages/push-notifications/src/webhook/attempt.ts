@@ -41,9 +41,10 @@ export class Attempt implements Dispatcher.DispatchHandler {
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
-    // Given up while it waited for a connection: nothing of it is sent.
-    if (this.#settled) controller.abort(new Error('given up'));
-    else this.#controller = controller;
+    // Given up while it waited for a connection. A throw takes it off the queue and, unlike an abort, leaves the
+    // connection to the next.
+    if (this.#settled) throw new Error('given up');
+    this.#controller = controller;
   }
 
   onResponseStart(

@@ -54,7 +54,8 @@ export function isBlockedName(host: string): boolean {
 export function parseAddress(address: string): Address | null {
   if (ipaddr.IPv4.isValidFourPartDecimal(address)) return ipaddr.IPv4.parse(address);
   if (!ipaddr.IPv6.isValid(address)) return null;
-  const parsed = ipaddr.IPv6.parse(address);
+  // The library reads the compatible form `::1.2.3.4` as the mapped one; written otherwise it takes it for what it is.
+  const parsed = ipaddr.IPv6.parse(address.replace(/^::(?=\d+\.)/, '::0:'));
   if (parsed.isIPv4MappedAddress()) return parsed.toIPv4Address();
   return parsed.match(NAT64) ? new ipaddr.IPv4(parsed.toByteArray().slice(12)) : parsed;
 }

@@ -1,3 +1,4 @@
+import type { LookupAddress } from 'node:dns';
 import { isIP, type LookupFunction } from 'node:net';
 import { rootCertificates } from 'node:tls';
 import { Agent, buildConnector, Pool, type Dispatcher } from 'undici';
@@ -83,23 +84,30 @@ function guardedLookup(
   resolve: ResolveHost,
   refusalOf: (address: string) => AddressRefusal | null,
 ): LookupFunction {
+  const find = async (hostname: string): Promise<LookupAddress[]> => {
+    const addresses = await resolved(resolve, hostname);
+    const [refusal] = addresses.flatMap((address) => refusalOf(address) ?? []);
+    if (refusal !== undefined) throw new RefusedAddressError(refusal);
+    return addresses.map((address) => ({ address, family: isIP(address) }));
+  };
   return (hostname, { all }, callback) => {
-    const answer = (error: Error | null, addresses: readonly string[]): void => {
-      const found = addresses.map((address) => ({ address, family: isIP(address) }));
-      // Outside of the promise: what the socket throws is not the resolver's.
-      process.nextTick(() => {
-        if (all || error !== null) callback(error, found);
-        else callback(null, found[0]?.address ?? '', found[0]?.family ?? 0);
-      });
-    };
-    resolve(hostname).then(
-      (addresses) => {
-        const [refusal] = addresses.flatMap((address) => refusalOf(address) ?? []);
-        if (addresses.length === 0) answer(new UnresolvedHostError(), []);
-        else if (refusal !== undefined) answer(new RefusedAddressError(refusal), []);
-        else answer(null, addresses);
+    // Called back outside of the promise: what the socket throws is not the resolver's.
+    find(hostname).then(
+      (found) => {
+        const [{ address, family } = { address: '', family: 0 }] = found;
+        process.nextTick(() => (all ? callback(null, found) : callback(null, address, family)));
       },
-      (cause: unknown) => answer(new UnresolvedHostError({ cause }), []),
+      (error: Error) => process.nextTick(() => callback(error, [])),
     );
   };
+}
+
+async function resolved(resolve: ResolveHost, hostname: string): Promise<readonly string[]> {
+  try {
+    const addresses = await resolve(hostname);
+    if (addresses.length > 0) return addresses;
+  } catch (cause) {
+    throw new UnresolvedHostError({ cause });
+  }
+  throw new UnresolvedHostError();
 }

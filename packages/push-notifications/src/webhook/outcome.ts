@@ -1,3 +1,4 @@
+import { errors } from 'undici';
 import { RefusedAddressError, UnresolvedHostError } from './guarded-agent.js';
 import { parseRetryAfter } from './retry-after.js';
 
@@ -67,21 +68,29 @@ export function outcomeOfError(error: unknown): WebhookOutcome {
   if (error instanceof RefusedAddressError) return rejected(error.refusal);
   if (error instanceof UnresolvedHostError) return failed('The host of the webhook cannot be resolved.');
   const code = codeOf(error);
-  if (code === 'UND_ERR_INVALID_ARG')
+  if (code !== null && UNWRITABLE_CODES.has(code))
     return rejected('The request cannot be written: its headers are not valid.');
-  return failed(`${sentenceOf(code)}${code === null ? '' : ` (${code})`}.`);
+  const sentence = error instanceof errors.HTTPParserError ? NOT_HTTP : sentenceOf(code);
+  return failed(`${sentence}${code === null ? '' : ` (${code})`}.`);
 }
 
 function sentenceOf(code: string | null): string {
   if (code === null) return 'The request failed';
   if (CONNECT_CODES.has(code)) return 'No connection to the webhook';
   if (BROKEN_CODES.has(code)) return 'The connection to the webhook broke';
-  if (code.startsWith('HPE_') || code === 'UND_ERR_HEADERS_OVERFLOW')
-    return 'The webhook answers with something that is not HTTP or too large';
+  if (/^(HPE_|UND_ERR_RES_|UND_ERR_HEADERS_)/.test(code)) return NOT_HTTP;
   if (/CERT|TLS|SSL|ISSUER|SIGNATURE/.test(code) || code === 'EPROTO')
     return 'No trusted TLS connection to the webhook';
   return 'The request failed';
 }
+
+const NOT_HTTP = 'The webhook answers with something that is not HTTP or too large';
+
+const UNWRITABLE_CODES: ReadonlySet<string> = new Set([
+  'UND_ERR_INVALID_ARG',
+  'UND_ERR_NOT_SUPPORTED',
+  'UND_ERR_REQ_CONTENT_LENGTH_MISMATCH',
+]);
 
 const CONNECT_CODES: ReadonlySet<string> = new Set([
   'ECONNREFUSED',
@@ -94,8 +103,9 @@ const CONNECT_CODES: ReadonlySet<string> = new Set([
 
 const BROKEN_CODES: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET']);
 
+/** By its shape: errors of the platform are no `Error` of ours in every realm. */
 function codeOf(error: unknown): string | null {
-  if (!(error instanceof Error) || !('code' in error)) return null;
+  if (typeof error !== 'object' || error === null || !('code' in error)) return null;
   const { code } = error;
   return typeof code === 'string' && /^[A-Z][A-Z0-9_]{1,63}$/.test(code) ? code : null;
 }
