@@ -19,11 +19,10 @@ export interface ConnectTarget {
 /** Which addresses webhooks may have (protocol 9). */
 export interface WebhookAddressPolicy {
   /**
-   * Null: it may be registered. A name that does not resolve now is let through: it is asked again before a send.
+   * Null: it may be registered. A name that does not resolve now is let through: its addresses are checked again
+   * when they are connected to.
    */
   checkAtRegistration(url: string): Promise<AddressRefusal | null>;
-  /** Null: it may be connected to now. A name must resolve, and to allowed addresses only. */
-  checkAtSend(url: string): Promise<AddressRefusal | null>;
   /**
    * Null: this very address may be connected to for this host. Asked with the address that the socket then takes, so
    * that a name that changes between two look-ups gains nothing. Never throws; what is no IP address is refused.
@@ -54,7 +53,6 @@ export interface WebhookAddressPolicyOptions {
 export type ResolveHost = (hostname: string) => Promise<readonly string[]>;
 
 const PRIVATE = 'The webhook address is private, loopback or link-local.';
-const UNRESOLVED = 'The host of the webhook cannot be resolved.';
 
 /**
  * The policy of a server. Holds no state.
@@ -63,7 +61,7 @@ const UNRESOLVED = 'The host of the webhook cannot be resolved.';
 export function createWebhookAddressPolicy(options: WebhookAddressPolicyOptions = {}): WebhookAddressPolicy {
   const { allowPrivate = false, resolve = resolveBySystem, resolveTimeoutMs = 2_000 } = options;
   const allowList = createAllowList(options.allow ?? []);
-  const check = async (url: string): Promise<AddressRefusal | 'unresolved' | null> => {
+  const check = async (url: string): Promise<AddressRefusal | null> => {
     const target = parseWebhookUrl(url);
     if (typeof target === 'string') return target;
     if (allowPrivate) return null;
@@ -71,18 +69,11 @@ export function createWebhookAddressPolicy(options: WebhookAddressPolicyOptions 
     if (target.isAddress) return refusalOf(allowList, { host, port, address: host });
     if (allowList.allowsHost(host, port)) return null;
     const found = (await within(resolveTimeoutMs, resolve(host))) ?? [];
-    if (found.length === 0) return isBlockedName(host) ? PRIVATE : 'unresolved';
+    if (found.length === 0) return isBlockedName(host) ? PRIVATE : null;
     return found.some((address) => refusalOf(allowList, { host, port, address }) !== null) ? PRIVATE : null;
   };
   return {
-    checkAtRegistration: async (url) => {
-      const refusal = await check(url);
-      return refusal === 'unresolved' ? null : refusal;
-    },
-    checkAtSend: async (url) => {
-      const refusal = await check(url);
-      return refusal === 'unresolved' ? UNRESOLVED : refusal;
-    },
+    checkAtRegistration: check,
     checkAddress: ({ host, port, address }) =>
       allowPrivate ? null : refusalOf(allowList, { host: plainHost(host), port, address }),
   };

@@ -73,12 +73,11 @@ describe('the connection', () => {
   });
 
   test('is not made to a name that led elsewhere when it was checked', async () => {
-    const answers = [['93.184.216.34'], ['93.184.216.34'], ['127.0.0.1']];
+    const answers = [['93.184.216.34'], ['127.0.0.1']];
     const resolve = async (): Promise<readonly string[]> => answers.shift() ?? ['127.0.0.1'];
     const policy = createWebhookAddressPolicy({ resolve });
     const url = `http://rebinding.test:${webhook.port}/`;
     expect(await policy.checkAtRegistration(url)).toBeNull();
-    expect(await policy.checkAtSend(url)).toBeNull();
     const client = clientWith({ policy, resolve });
     expect(await client.post(requestTo(url))).toEqual({ kind: 'rejected', error: PRIVATE });
     expect(webhook.connections()).toBe(0);
