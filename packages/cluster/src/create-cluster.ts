@@ -62,6 +62,9 @@ import { notReadyReasons, type ClusterStatus } from './status.js';
 /** How long a close may go on when the drain is over, also without a database. Five seconds are promised. */
 const AFTER_DRAIN_MS = 4_500;
 
+/** How long deliveries go on once the last turn has ended. What is left then is for other replicas. */
+const PUSH_GRACE_MS = 1_000;
+
 /** What subscribers get for taking the last events. Longer: a close takes longer while anybody subscribes. */
 const FLUSH_MS = 50;
 
@@ -321,7 +324,9 @@ class Replica implements Cluster {
           writeTimeoutMs,
         }),
     });
-    await steps.run({ name: 'push', work: async () => this.push.delivery?.close() });
+    // Half of the step: what is left of it is for giving the claims back.
+    const graceMs = Math.min(PUSH_GRACE_MS, writeTimeoutMs / 2);
+    await steps.run({ name: 'push', work: async () => this.push.delivery?.close({ graceMs }) });
     await steps.run({ name: 'tails', work: () => this.flushTails() });
     await Promise.all([
       steps.run({ name: 'stream', work: () => this.stream.close() }),

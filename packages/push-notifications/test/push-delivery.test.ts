@@ -300,6 +300,21 @@ describe('the push delivery', () => {
     expect([...new Set(indexes())]).toEqual([1, 2]);
   });
 
+  test('asks a log that cannot be read again later and later, and goes on when it can', async () => {
+    const delivery = await world.replica('a');
+    await world.createTask('t');
+    await register('t');
+    const away = async (): Promise<never> => Promise.reject(new Error('away'));
+    const many = jest.spyOn(world.database.log, 'readEventsOf').mockImplementation(away);
+    await world.append('t', [tick('t', 1)]);
+    delivery.registered('t');
+    await until(async () => ((await rows())[0]?.attempts ?? 0) >= 3);
+    expect(many.mock.calls.length).toBeLessThan(8);
+    many.mockRestore();
+    await until(() => webhook.received.length === 1);
+    expect(indexes()).toEqual([1]);
+  });
+
   test('costs a task without webhooks one statement in a second, and no send', async () => {
     const claim = jest.spyOn(world.database.pushQueue, 'claimOf');
     const delivery = await world.replica('a');

@@ -47,12 +47,22 @@ export class ClaimBook {
     return [...this.origins.keys()].filter((origin) => this.isFull(origin));
   }
 
-  add(claim: LiveClaim): void {
+  private add(claim: LiveClaim): void {
     const { taskId, origin } = claim.push;
     this.claims.set(keyOf(claim.push), claim);
     this.origins.set(origin, (this.origins.get(origin) ?? 0) + 1);
     const ofTask = this.tasks.get(taskId) ?? new Set();
     this.tasks.set(taskId, ofTask.add(claim));
+  }
+
+  /** Adds a claim; an earlier one of the same config, which has run out then, is over. */
+  replace(claim: LiveClaim): void {
+    const before = this.claims.get(keyOf(claim.push));
+    if (before !== undefined) {
+      before.ended = true;
+      this.remove(before);
+    }
+    this.add(claim);
   }
 
   /** Idempotent. */
@@ -67,10 +77,6 @@ export class ClaimBook {
     const ofTask = this.tasks.get(taskId);
     ofTask?.delete(claim);
     if (ofTask?.size === 0) this.tasks.delete(taskId);
-  }
-
-  has(key: { readonly taskId: string; readonly configId: string }): boolean {
-    return this.claims.has(keyOf(key));
   }
 
   ofTask(taskId: string): readonly LiveClaim[] {

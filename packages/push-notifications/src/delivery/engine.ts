@@ -149,7 +149,7 @@ export class DeliveryEngine {
       if (this.stopped) void this.runner.release(claim);
       else if (this.slots.isSuspect(push.origin) && this.book.isFull(push.origin)) this.putBack(claim);
       else {
-        this.book.add(claim);
+        this.book.replace(claim);
         void this.prepare(claim);
       }
     }
@@ -179,11 +179,9 @@ export class DeliveryEngine {
       this.pump();
     } catch (error) {
       const { taskId, configId } = claim.push;
-      this.parts.logger.warn(
-        { taskId, configId, reason: errorText(error) },
-        'a log could not be read to push it',
-      );
-      await this.runner.release(claim);
+      const reason = errorText(error);
+      this.parts.logger.warn({ taskId, configId, reason }, 'a log could not be read to push it');
+      await this.runner.postpone(claim, 'The log could not be read.');
       this.drop(claim);
     }
   }

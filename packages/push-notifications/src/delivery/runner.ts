@@ -76,6 +76,11 @@ export class ClaimRunner {
     await this.settle(claim, { kind: 'release' });
   }
 
+  /** Ends the claim for a fault of ours: it is tried again like a failed attempt, so that it cannot go round in circles. */
+  async postpone(claim: LiveClaim, error: string): Promise<void> {
+    await this.retry(claim, { error, retryAfterMs: null });
+  }
+
   /** A claim that could end during the attempt is renewed first; so nobody else sends the same event meanwhile. */
   private async isTrusted(claim: LiveClaim): Promise<boolean> {
     const { clock, limits } = this.parts;
@@ -227,7 +232,7 @@ export class ClaimRunner {
   /** A row that can never be sent is given up; a fault of the database comes again. */
   private async faulted(claim: LiveClaim, row: EventRow, error: unknown): Promise<null> {
     const { taskId, configId } = claim.push;
-    const { logger, limits } = this.parts;
+    const { logger } = this.parts;
     logger.error(
       { taskId, configId, seq: row.seq, reason: errorText(error) },
       'an event could not be pushed',
@@ -242,10 +247,7 @@ export class ClaimRunner {
       }).catch(() => null);
       if (buried !== null) return null;
     }
-    claim.ended = true;
-    const failure = 'The event could not be prepared.';
-    await this.settle(claim, { kind: 'retry', delayMs: limits.firstRetryMs, error: failure });
-    this.parts.onRetry(limits.firstRetryMs);
+    await this.postpone(claim, 'The event could not be prepared.');
     return null;
   }
 }
