@@ -1,9 +1,14 @@
 import { hostname } from 'node:os';
-import type { z } from 'zod';
 import { parseAuthTokens, type Grant } from './auth-tokens.js';
-import { flagOf, secretSettings, settingNames, settings, type SettingName } from './settings.js';
-
-type Values = { readonly [Name in SettingName]?: z.output<(typeof settings)[Name]['schema']> | undefined };
+import { limitProblems, limitsOf, type Limits } from './limits.js';
+import {
+  flagOf,
+  secretSettings,
+  settingNames,
+  settings,
+  type SettingName,
+  type SettingValues,
+} from './settings.js';
 
 /** What a replica runs with. Times are in milliseconds; what is undefined is left to the library's defaults. */
 export interface Config {
@@ -29,11 +34,9 @@ export interface Config {
   /** Undefined: no authentication. */
   readonly grants: readonly Grant[] | undefined;
   readonly pushAllowPrivate: boolean;
-  readonly maxConcurrentTurns: number | undefined;
   /** The version of the card for clients that name none. */
   readonly cardDefaultVersion: '1.0' | '0.3';
-  /** In bytes. */
-  readonly bodyLimit: number;
+  readonly limits: Limits;
 }
 
 /** Texts of settings, by name: the environment, or the flags of a command line. */
@@ -69,13 +72,14 @@ export function loadConfig({ env, flags = {} }: ConfigSources): ConfigResult {
     problems.push(`${source} ${parsed.error.issues[0]?.message ?? 'is wrong'}${shown}`);
     return undefined;
   };
-  const values = Object.fromEntries(settingNames.map((name) => [name, read(name)])) as Values;
+  const values = Object.fromEntries(settingNames.map((name) => [name, read(name)])) as SettingValues;
   const tokens = values.AUTH_TOKENS === undefined ? undefined : parseAuthTokens(values.AUTH_TOKENS);
   problems.push(...(tokens?.problems ?? []).map((problem) => `AUTH_TOKENS ${problem}`));
+  problems.push(...limitProblems(values));
   return problems.length > 0 ? { problems } : { config: configOf(values, tokens?.grants) };
 }
 
-function configOf(values: Values, grants: readonly Grant[] | undefined): Config {
+function configOf(values: SettingValues, grants: readonly Grant[] | undefined): Config {
   return {
     databaseUrl: values.DATABASE_URL ?? 'file:./.data/cluster.db',
     databasePoolSize: values.DATABASE_POOL_SIZE,
@@ -96,9 +100,8 @@ function configOf(values: Values, grants: readonly Grant[] | undefined): Config 
     agentModule: values.AGENT_MODULE,
     grants,
     pushAllowPrivate: values.PUSH_ALLOW_PRIVATE ?? false,
-    maxConcurrentTurns: values.MAX_CONCURRENT_TURNS,
     cardDefaultVersion: values.CARD_DEFAULT_VERSION ?? '1.0',
-    bodyLimit: values.BODY_LIMIT ?? 1024 * 1024,
+    limits: limitsOf(values),
   };
 }
 

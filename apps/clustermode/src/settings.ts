@@ -1,18 +1,8 @@
 import { z } from 'zod';
 import { isStorableKey } from '@a2a-cluster/core';
+import { limitSettings } from './limit-settings.js';
+import { byteSize, durationMs, of, oneOf, trueOrFalse, wholeNumber } from './setting-values.js';
 
-/** One setting of a replica: an environment variable and the flag of the same name. */
-export interface Setting<Value> {
-  /** Reads the text of the variable; its issues complete the sentence `<NAME> ...`. */
-  readonly schema: z.ZodType<Value, string>;
-  /** One line for `--help`. */
-  readonly help: string;
-  /** What holds when nothing is set, for `--help`. */
-  readonly unset: string;
-}
-
-/** The longest time a setting may name: what a timer of the platform takes. */
-const MAX_MS = 2_147_483_647;
 /** What is left of a key column for the name of a replica, once the boot is behind it. */
 const MAX_REPLICA_ID_BYTES = 120;
 
@@ -52,10 +42,16 @@ export const settings = {
     '1.0',
   ),
   BODY_LIMIT: of(byteSize(), 'largest request body, such as 512kb or 2mb', '1mb'),
+  ...limitSettings,
 };
 
 /** The name of a setting: the environment variable. */
 export type SettingName = keyof typeof settings;
+
+/** What was set, read. */
+export type SettingValues = {
+  readonly [Name in SettingName]?: z.output<(typeof settings)[Name]['schema']> | undefined;
+};
 
 /** The names in the order of the help. */
 export const settingNames = Object.keys(settings) as readonly SettingName[];
@@ -66,47 +62,6 @@ export const secretSettings: ReadonlySet<SettingName> = new Set(['DATABASE_URL',
 /** The flag of a setting: `LEASE_TTL_MS` is `--lease-ttl-ms`. */
 export function flagOf(name: SettingName): string {
   return `--${name.toLowerCase().replaceAll('_', '-')}`;
-}
-
-function of<Value>(schema: z.ZodType<Value, string>, help: string, unset: string): Setting<Value> {
-  return { schema, help, unset };
-}
-
-function wholeNumber(least: number, most: number): z.ZodType<number, string> {
-  const message = `must be a whole number from ${least} to ${most}`;
-  const fits = (text: string): boolean => Number(text) >= least && Number(text) <= most;
-  return z
-    .string()
-    .refine((text) => /^\d{1,10}$/.test(text) && fits(text), message)
-    .transform(Number);
-}
-
-function durationMs(): z.ZodType<number, string> {
-  return wholeNumber(1, MAX_MS);
-}
-
-function oneOf<const Words extends readonly string[]>(words: Words): z.ZodType<Words[number], string> {
-  const message = `must be one of ${words.join(', ')}`;
-  return z
-    .string()
-    .refine((text) => words.includes(text), message)
-    .transform((text) => text as Words[number]);
-}
-
-function trueOrFalse(): z.ZodType<boolean, string> {
-  return oneOf(['true', 'false']).transform((word) => word === 'true');
-}
-
-function byteSize(): z.ZodType<number, string> {
-  const units: Readonly<Record<string, number>> = { b: 1, kb: 1024, mb: 1024 ** 2, gb: 1024 ** 3 };
-  const pattern = /^(\d{1,9})(b|kb|mb|gb)?$/i;
-  return z
-    .string()
-    .refine((text) => Number(pattern.exec(text)?.[1]) > 0, 'must be a size such as 65536, 512kb or 1mb')
-    .transform((text) => {
-      const [, digits, unit = 'b'] = pattern.exec(text) ?? [];
-      return Number(digits) * (units[unit.toLowerCase()] ?? 1);
-    });
 }
 
 function databaseUrl(): z.ZodType<string, string> {

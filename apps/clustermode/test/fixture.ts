@@ -26,7 +26,7 @@ export interface FixtureOptions {
 }
 
 export function createFixture(options: FixtureOptions = {}): Fixture {
-  const { authTokens, bodyLimit = 64 * 1024, cardDefaultVersion = '1.0', instead = {} } = options;
+  const { authTokens, bodyLimit: bytes = 64 * 1024, cardDefaultVersion = '1.0', instead = {} } = options;
   const card = agentCardFor({ publicUrl: 'http://localhost:41241', authenticated: authTokens !== undefined });
   const store = new CountingStore();
   const inner = new DefaultRequestHandler(
@@ -41,7 +41,7 @@ export function createFixture(options: FixtureOptions = {}): Fixture {
   const app = createApp({
     requestHandler: handler,
     authentication: createAuthentication(grants),
-    bodyLimit,
+    bodyLimits: { bytes, jsonDepth: 100 },
     cardDefaultVersion,
     health: () => ({ ready: false, reasons: ['draining'], replicaId: 'r1-boot' }),
     logger: createSilentLogger(),

@@ -69,7 +69,13 @@ import { notReadyReasons, type ClusterStatus } from './status.js';
 /** What of the options is the handler's, apart from the grace of a cancel, which the lease decides on. */
 const HANDLER_OPTIONS = [
   ...(['maxConcurrentTurns', 'maxTurnsPerOwner', 'maxStreams', 'maxStreamsPerOwner'] as const),
-  ...(['maxQueuedBytes', 'maxEventBytes', 'maxEventsPerTurn', 'maxMessageParts', 'maxMetadataDepth'] as const),
+  ...([
+    'maxQueuedBytes',
+    'maxEventBytes',
+    'maxEventsPerTurn',
+    'maxMessageParts',
+    'maxMetadataDepth',
+  ] as const),
   ...(['maxTaskMessages', 'drainTimeoutMs', 'interruptedTurnTimeoutMs', 'slowReaderTimeoutMs'] as const),
   ...(['failRunningTurnsOnClose', 'incompleteTurn'] as const),
 ];

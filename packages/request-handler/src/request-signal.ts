@@ -58,7 +58,10 @@ export function createStreamingMiddleware(options: StreamingOptions = {}): Strea
       const heldBytes = response.writableLength;
       // A stream on which nothing happens is as quiet, and is to stay.
       if (heldBytes === 0 || response.destroyed) return;
-      logger?.warn({ heldBytes, slowReaderTimeoutMs }, 'a client that takes nothing of its answer was cut off');
+      logger?.warn(
+        { heldBytes, slowReaderTimeoutMs },
+        'a client that takes nothing of its answer was cut off',
+      );
       response.destroy();
     });
     const gone = new AbortController();

@@ -90,7 +90,10 @@ describe('a message', () => {
   test.each<[string, (levels: number) => SendMessageRequest]>([
     ['the metadata of the request', (levels) => ({ ...request('x'), metadata: nested(levels) })],
     ['the metadata of the message', (levels) => request('x', { metadata: nested(levels) })],
-    ['the metadata of a part', (levels) => request('x', { parts: [part('x', { metadata: nested(levels) })] })],
+    [
+      'the metadata of a part',
+      (levels) => request('x', { parts: [part('x', { metadata: nested(levels) })] }),
+    ],
     [
       'a part of data',
       (levels) => request('x', { parts: [part('', { content: { $case: 'data', value: nested(levels) } })] }),

@@ -279,10 +279,6 @@ function describeFull(context: ContractContext): void {
     const task = await context.makeFreeTask({ state: 'TASK_STATE_INPUT_REQUIRED' });
     const open = followUp(task, { maxMessages: 3 });
     expect(await context.db.journal.openTurn(open)).toEqual({ ok: true, epoch: 2 });
-    await expectRefusal(
-      context,
-      { ...open, maxMessages: 1 },
-      { refusal: 'duplicate', epoch: 2, seq: 2 },
-    );
+    await expectRefusal(context, { ...open, maxMessages: 1 }, { refusal: 'duplicate', epoch: 2, seq: 2 });
   });
 }
