@@ -75,7 +75,7 @@ class StallingClient {
 
   private constructor(private readonly socket: Socket) {
     socket.on('error', () => {});
-    this.closed = once(socket, 'close');
+    this.closed = new Promise((resolve) => socket.once('close', resolve));
     ends.push(async () => socket.destroy());
   }
 

@@ -11,6 +11,8 @@ import { parseAuthTokens } from '../src/auth-tokens.js';
 /** A server of this app over the SDK's own handler, in memory. */
 export interface Fixture {
   readonly app: Express;
+  /** The same, without the end of every connection after its first answer. */
+  readonly bare: Express;
   readonly handler: A2ARequestHandler;
   /** How many tasks are stored, whoever they belong to. */
   storedTasks(): number;
@@ -46,7 +48,7 @@ export function createFixture(options: FixtureOptions = {}): Fixture {
     health: () => ({ ready: false, reasons: ['draining'], replicaId: 'r1-boot' }),
     logger: createSilentLogger(),
   });
-  return { app: closing(app), handler, storedTasks: () => store.saved.size };
+  return { app: closing(app), bare: app, handler, storedTasks: () => store.saved.size };
 }
 
 /** Keeps no connection open after an answer, so that the test's process ends when the tests do. */

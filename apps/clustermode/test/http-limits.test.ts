@@ -14,7 +14,7 @@ const connections: RawConnection[] = [];
 async function serverWith(limits: Partial<HttpLimits> = {}): Promise<HttpServer> {
   const server = await listen({ host: '127.0.0.1', port: 0, limits: { ...DEFAULT_HTTP_LIMITS, ...limits } });
   servers.push(server);
-  server.serve(fixture.app);
+  server.serve(fixture.bare);
   return server;
 }
 
@@ -82,6 +82,9 @@ describe.each(transports)('a body that is too large, over $name', ({ path, versi
     const connection = await connectTo(await serverWith());
     connection.send(post(path, { ...headers, 'Content-Length': big.length }) + big);
     expectTooLarge(await connection.answer());
+    // Nothing of it is left on its way, so the connection is as good as before.
+    connection.send('GET /livez HTTP/1.1\r\nHost: x\r\n\r\n');
+    expect((await connection.answer()).status).toBe(200);
   });
 
   test('is refused at once when it is announced and nothing of it is sent', async () => {
@@ -108,12 +111,10 @@ describe.each(transports)('a body that is too large, over $name', ({ path, versi
   test('is refused when it is large only without its compression', async () => {
     const bomb = gzipSync(Buffer.alloc(50 * 1024 * 1024, ' '));
     expect(bomb.length).toBeLessThan(BODY_LIMIT);
-    const before = process.memoryUsage().rss;
     const connection = await connectTo(await serverWith());
     connection.send(post(path, { ...headers, 'Content-Encoding': 'gzip', 'Content-Length': bomb.length }));
     connection.send(bomb);
     expectTooLarge(await connection.answer());
-    expect(process.memoryUsage().rss - before).toBeLessThan(40 * 1024 * 1024);
   });
 });
 
@@ -150,10 +151,8 @@ describe.each(transports)('JSON that is nested too deep, over $name', ({ path, v
 });
 
 describe('a client that is slow', () => {
-  const limits = { headersTimeoutMs: 400, requestTimeoutMs: 800 };
-
   test('to send its headers, a byte at a time, is cut off, and others are answered meanwhile', async () => {
-    const server = await serverWith(limits);
+    const server = await serverWith({ headersTimeoutMs: 400 });
     const slow = await Promise.all(Array.from({ length: 20 }, () => connectTo(server)));
     const head = post('/a2a/jsonrpc', { 'Content-Length': 2, 'X-Long': 'x'.repeat(500) });
     let sent = 0;
@@ -178,7 +177,7 @@ describe('a client that is slow', () => {
   }, 10_000);
 
   test.each(transports)('to send its body is told so over $name', async ({ path, version, form }) => {
-    const server = await serverWith(limits);
+    const server = await serverWith({ headersTimeoutMs: 400, requestTimeoutMs: 800 });
     const connection = await connectTo(server);
     connection.send(post(path, { 'A2A-Version': version, 'Content-Length': 1_000 }) + '{');
     const answer = await connection.answer();

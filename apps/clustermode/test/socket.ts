@@ -31,9 +31,12 @@ export async function openConnection(port: number): Promise<RawConnection> {
     text += chunk.toString('latin1');
     wake();
   });
-  const closed = once(socket, 'close').then(() => {
-    over = true;
-    wake();
+  const closed = new Promise<void>((resolve) => {
+    socket.once('close', () => {
+      over = true;
+      wake();
+      resolve();
+    });
   });
   return {
     socket,
