@@ -17,14 +17,14 @@ import { isLegacyVersion } from './front/problem.js';
 import { restFault, restFront, restNoRoute } from './front/rest-front.js';
 import { createRetryAfter } from './front/retry-after.js';
 import { healthRoutes, type Health } from './health.js';
+import type { BodyLimits } from './limits.js';
 import { admitToTenant } from './tenants.js';
 
 /** What {@link createApp} puts together. */
 export interface AppOptions {
   readonly requestHandler: A2ARequestHandler;
   readonly authentication: Authentication;
-  /** In bytes. */
-  readonly bodyLimit: number;
+  readonly bodyLimits: BodyLimits;
   readonly health: () => Health;
   readonly logger: Logger;
   /** Runs before both transports; a cluster's own frees a subscriber when its client goes away. */
@@ -42,7 +42,7 @@ export interface AppOptions {
  * 0.3, with the checks before them that they lack. Every error is in A2A's form. Opens nothing and starts nothing.
  */
 export function createApp(options: AppOptions): Express {
-  const { authentication, logger, bodyLimit } = options;
+  const { authentication, logger, bodyLimits } = options;
   const retryAfter = createRetryAfter();
   const requestHandler = aroundCalls(options.requestHandler, {
     admit: admitToTenant,
@@ -61,9 +61,9 @@ export function createApp(options: AppOptions): Express {
   app.use(healthRoutes(options.health));
   app.use(`/${AGENT_CARD_PATH}`, card(options));
   app.use(authentication.guard);
-  app.use(JSON_RPC_PATH, retryAfter.jsonRpc, jsonRpcFront(bodyLimit), streaming);
+  app.use(JSON_RPC_PATH, retryAfter.jsonRpc, jsonRpcFront(bodyLimits), streaming);
   app.use(JSON_RPC_PATH, jsonRpcHandler(transport), jsonRpcFault(logger));
-  app.use(REST_PATH, retryAfter.rest, restFront(bodyLimit), streaming);
+  app.use(REST_PATH, retryAfter.rest, restFront(bodyLimits), streaming);
   app.use(REST_PATH, restHandler(transport));
   app.use(restNoRoute);
   app.use(restFault(logger));

@@ -3,6 +3,7 @@ import { ClusterError, isClusterError, type Logger } from '@a2a-cluster/core';
 import { agentCardFor } from './agent/card.js';
 import type { LoadedAgent } from './agent/agent-module.js';
 import { defaultPublicUrl, type Config } from './config.js';
+import { HANDLER } from './limits.js';
 import type { SettingName } from './settings.js';
 
 /** What a replica is composed of. */
@@ -39,7 +40,7 @@ function compose(options: ComposeOptions): Promise<Cluster> {
     replicaId: config.replicaId,
     logger,
     hints: config.hints,
-    push: { allowPrivate: config.pushAllowPrivate, ...given(config.push) },
+    push: given(config.push),
     databaseOptions: given({ poolSize: config.databasePoolSize }),
     lease: given({ ttlMs: config.leaseTtlMs, heartbeatMs: config.leaseHeartbeatMs }),
     sweeper: given({ intervalMs: config.sweepIntervalMs }),
@@ -47,7 +48,7 @@ function compose(options: ComposeOptions): Promise<Cluster> {
       pollIntervalMs: config.pollIntervalMs,
       cancelGraceMs: config.cancelGraceMs,
       drainTimeoutMs: config.drainTimeoutMs,
-      maxConcurrentTurns: config.maxConcurrentTurns,
+      ...config.limits.handler,
     }),
   });
 }
@@ -60,7 +61,7 @@ const SETTING_OF: Readonly<Record<string, SettingName>> = {
   cancelGraceMs: 'CANCEL_GRACE_MS',
   drainTimeoutMs: 'DRAIN_TIMEOUT_MS',
   pollIntervalMs: 'POLL_INTERVAL_MS',
-  maxConcurrentTurns: 'MAX_CONCURRENT_TURNS',
+  ...HANDLER,
   poolSize: 'DATABASE_POOL_SIZE',
   'push.attemptTimeoutMs': 'PUSH_TIMEOUT_MS',
   'push.claimTtlMs': 'PUSH_CLAIM_TTL_MS',

@@ -1,11 +1,15 @@
 import { hostname } from 'node:os';
-import type { z } from 'zod';
-import type { SigningKey } from '@a2a-cluster/cluster';
 import { parseAuthTokens, type Grant } from './auth-tokens.js';
-import { parseSigningKeys } from './push-settings.js';
-import { flagOf, secretSettings, settingNames, settings, type SettingName } from './settings.js';
-
-type Values = { readonly [Name in SettingName]?: z.output<(typeof settings)[Name]['schema']> | undefined };
+import { limitProblems, limitsOf, type Limits } from './limits.js';
+import { readPushSettings, type PushSettings } from './read-push-settings.js';
+import {
+  flagOf,
+  secretSettings,
+  settingNames,
+  settings,
+  type SettingName,
+  type SettingValues,
+} from './settings.js';
 
 /** What a replica runs with. Times are in milliseconds; what is undefined is left to the library's defaults. */
 export interface Config {
@@ -30,23 +34,11 @@ export interface Config {
   readonly agentModule: string | undefined;
   /** Undefined: no authentication. */
   readonly grants: readonly Grant[] | undefined;
-  readonly pushAllowPrivate: boolean;
   /** Webhooks: see `PushOptions` of the library. */
-  readonly push: {
-    readonly allow: readonly string[] | undefined;
-    readonly signing: readonly SigningKey[] | undefined;
-    readonly attemptTimeoutMs: number | undefined;
-    readonly claimTtlMs: number | undefined;
-    readonly pollIntervalMs: number | undefined;
-    readonly concurrency: number | undefined;
-    readonly concurrencyPerOrigin: number | undefined;
-    readonly maxAgeMs: number | undefined;
-  };
-  readonly maxConcurrentTurns: number | undefined;
+  readonly push: PushSettings;
   /** The version of the card for clients that name none. */
   readonly cardDefaultVersion: '1.0' | '0.3';
-  /** In bytes. */
-  readonly bodyLimit: number;
+  readonly limits: Limits;
 }
 
 /** Texts of settings, by name: the environment, or the flags of a command line. */
@@ -62,7 +54,8 @@ export interface ConfigSources {
 
 /** A configuration, or a sentence for every setting that is wrong, each beginning with the name of its variable. */
 export type ConfigResult =
-  { readonly config: Config; readonly problems?: never } | { readonly problems: readonly string[] };
+  | { readonly config: Config; readonly problems?: undefined }
+  | { readonly config?: undefined; readonly problems: readonly string[] };
 
 /** The environment of this process: the one place that reads it. */
 export function processEnvironment(): Readonly<Record<string, string | undefined>> {
@@ -82,36 +75,16 @@ export function loadConfig({ env, flags = {} }: ConfigSources): ConfigResult {
     problems.push(`${source} ${parsed.error.issues[0]?.message ?? 'is wrong'}${shown}`);
     return undefined;
   };
-  const values = Object.fromEntries(settingNames.map((name) => [name, read(name)])) as Values;
+  const values = Object.fromEntries(settingNames.map((name) => [name, read(name)])) as SettingValues;
   const tokens = values.AUTH_TOKENS === undefined ? undefined : parseAuthTokens(values.AUTH_TOKENS);
   problems.push(...(tokens?.problems ?? []).map((problem) => `AUTH_TOKENS ${problem}`));
-  const signing =
-    values.PUSH_SIGNING_KEYS === undefined ? undefined : parseSigningKeys(values.PUSH_SIGNING_KEYS);
-  if (signing !== undefined && 'problem' in signing) problems.push(`PUSH_SIGNING_KEYS ${signing.problem}`);
+  const push = readPushSettings(values);
+  problems.push(...push.problems, ...limitProblems(values));
   if (problems.length > 0) return { problems };
-  const keys = signing !== undefined && 'keys' in signing ? signing.keys : undefined;
-  return { config: configOf(values, { grants: tokens?.grants, keys }) };
+  return { config: configOf(values, { grants: tokens?.grants, push: push.settings }) };
 }
 
-interface Secrets {
-  readonly grants: readonly Grant[] | undefined;
-  readonly keys: readonly SigningKey[] | undefined;
-}
-
-function pushOf(values: Values, signing: Secrets['keys']): Config['push'] {
-  return {
-    allow: values.PUSH_ALLOW,
-    signing,
-    attemptTimeoutMs: values.PUSH_TIMEOUT_MS,
-    claimTtlMs: values.PUSH_CLAIM_TTL_MS,
-    pollIntervalMs: values.PUSH_POLL_INTERVAL_MS,
-    concurrency: values.PUSH_CONCURRENCY,
-    concurrencyPerOrigin: values.PUSH_CONCURRENCY_PER_ORIGIN,
-    maxAgeMs: values.PUSH_MAX_AGE_MS,
-  };
-}
-
-function configOf(values: Values, { grants, keys }: Secrets): Config {
+function configOf(values: SettingValues, read: Pick<Config, 'grants' | 'push'>): Config {
   return {
     databaseUrl: values.DATABASE_URL ?? 'file:./.data/cluster.db',
     databasePoolSize: values.DATABASE_POOL_SIZE,
@@ -130,12 +103,10 @@ function configOf(values: Values, { grants, keys }: Secrets): Config {
     eventRetentionMs: values.EVENT_RETENTION_MS,
     logLevel: values.LOG_LEVEL ?? 'info',
     agentModule: values.AGENT_MODULE,
-    grants,
-    pushAllowPrivate: values.PUSH_ALLOW_PRIVATE ?? false,
-    push: pushOf(values, keys),
-    maxConcurrentTurns: values.MAX_CONCURRENT_TURNS,
+    grants: read.grants,
+    push: read.push,
     cardDefaultVersion: values.CARD_DEFAULT_VERSION ?? '1.0',
-    bodyLimit: values.BODY_LIMIT ?? 1024 * 1024,
+    limits: limitsOf(values),
   };
 }
 

@@ -1,14 +1,18 @@
-import { createServer, type RequestListener, type Server } from 'node:http';
+import { createServer, type RequestListener, type Server, type ServerOptions } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import express from 'express';
-import { errorText } from '@a2a-cluster/core';
+import { errorText, type Logger } from '@a2a-cluster/core';
 import { JSON_RPC_PATH } from './agent/card.js';
+import { answerClientErrors } from './client-errors.js';
 import { StartFault } from './exit-code.js';
 import { sendRestProblem, sendRpcProblem, unavailable } from './front/problem.js';
 import { healthRoutes } from './health.js';
+import { DEFAULT_HTTP_LIMITS, type HttpLimits } from './limits.js';
 
-/** Longest time a client may take to send one request. */
-const REQUEST_TIMEOUT_MS = 60_000;
+/** Longest time between two looks for clients that take too long. */
+const MOST_CHECKING_MS = 5_000;
+/** Time for which dropped connections are counted before they are told of. */
+const TELL_AFTER_MS = 1_000;
 /** Time the last answers have to reach their clients once everything else has stopped. */
 const LAST_ANSWERS_MS = 1_000;
 
@@ -21,20 +25,58 @@ export interface HttpServer {
   close(): Promise<void>;
 }
 
+/** What to listen on, and how. */
+export interface ListenOptions {
+  readonly host: string;
+  readonly port: number;
+  /** Default: {@link DEFAULT_HTTP_LIMITS}. */
+  readonly limits?: HttpLimits;
+  readonly logger?: Logger;
+}
+
 /**
  * Listens at once, so that a port in use is found before anything else is opened. Until there is an app, the health
  * routes say `starting` and everything else is answered with 503.
  * @throws StartFault when the address cannot be listened on.
  */
-export async function listen(address: { readonly host: string; readonly port: number }): Promise<HttpServer> {
+export async function listen(options: ListenOptions): Promise<HttpServer> {
+  const { limits = DEFAULT_HTTP_LIMITS, logger } = options;
   let app: RequestListener = startingApp();
-  const server = createServer({ requestTimeout: REQUEST_TIMEOUT_MS }, (req, res) => app(req, res));
-  await bind(server, address);
+  const server = createServer(serverOptions(limits), (req, res) => app(req, res));
+  server.maxConnections = limits.maxConnections;
+  answerClientErrors(server);
+  if (logger) tellOfDrops(server, limits, logger);
+  await bind(server, options);
   return {
     port: (server.address() as AddressInfo).port,
     serve: (next) => void (app = next),
     close: () => closeServer(server),
   };
+}
+
+function serverOptions(limits: HttpLimits): ServerOptions {
+  const { headersTimeoutMs, requestTimeoutMs, keepAliveTimeoutMs, maxHeaderBytes } = limits;
+  return {
+    headersTimeout: headersTimeoutMs,
+    requestTimeout: requestTimeoutMs,
+    keepAliveTimeout: keepAliveTimeoutMs,
+    maxHeaderSize: maxHeaderBytes,
+    // The platform looks every 30 s, which is as long as a client could take on top.
+    connectionsCheckingInterval: Math.min(MOST_CHECKING_MS, Math.ceil(headersTimeoutMs / 4)),
+  };
+}
+
+/** Connections over the limit are closed by the platform; one line in a while says how many. */
+function tellOfDrops(server: Server, { maxConnections }: HttpLimits, logger: Logger): void {
+  let dropped = 0;
+  server.on('drop', () => {
+    dropped += 1;
+    if (dropped > 1) return;
+    setTimeout(() => {
+      logger.warn({ dropped, maxConnections }, 'connections were refused: there are as many as there may be');
+      dropped = 0;
+    }, TELL_AFTER_MS).unref();
+  });
 }
 
 function bind(

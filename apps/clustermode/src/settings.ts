@@ -1,18 +1,9 @@
 import { z } from 'zod';
 import { isStorableKey } from '@a2a-cluster/core';
+import { limitSettings } from './limit-settings.js';
+import { pushSettings } from './push-settings.js';
+import { byteSize, durationMs, of, oneOf, wholeNumber } from './setting-values.js';
 
-/** One setting of a replica: an environment variable and the flag of the same name. */
-export interface Setting<Value> {
-  /** Reads the text of the variable; its issues complete the sentence `<NAME> ...`. */
-  readonly schema: z.ZodType<Value, string>;
-  /** One line for `--help`. */
-  readonly help: string;
-  /** What holds when nothing is set, for `--help`. */
-  readonly unset: string;
-}
-
-/** The longest time a setting may name: what a timer of the platform takes. */
-const MAX_MS = 2_147_483_647;
 /** What is left of a key column for the name of a replica, once the boot is behind it. */
 const MAX_REPLICA_ID_BYTES = 120;
 
@@ -44,23 +35,7 @@ export const settings = {
   ),
   AGENT_MODULE: of(z.string(), 'path of an ES module that exports the agent', 'the demo agent'),
   AUTH_TOKENS: of(z.string(), 'token=user or token=user@tenant, comma separated', 'no authentication'),
-  PUSH_ALLOW_PRIVATE: of(trueOrFalse(), 'whether webhooks may have private addresses', 'false'),
-  PUSH_ALLOW: of(
-    listOfWords(),
-    'webhook addresses that are let through all the same: names, ranges or host:port, comma separated',
-    'none',
-  ),
-  PUSH_SIGNING_KEYS: of(z.string(), 'keys that sign webhooks: id=secret, comma separated', 'no signature'),
-  PUSH_TIMEOUT_MS: of(durationMs(), 'longest time of one delivery attempt', '10000'),
-  PUSH_CLAIM_TTL_MS: of(
-    durationMs(),
-    'time after which others take over a dead sender’s deliveries',
-    '30000',
-  ),
-  PUSH_POLL_INTERVAL_MS: of(durationMs(), 'longest time between two looks for deliveries', '5000'),
-  PUSH_CONCURRENCY: of(wholeNumber(1, 10_000), 'most delivery attempts at once', '64'),
-  PUSH_CONCURRENCY_PER_ORIGIN: of(wholeNumber(1, 10_000), 'most of them to one host', '16'),
-  PUSH_MAX_AGE_MS: of(durationMs(), 'how long a delivery is tried before it is given up', '86400000'),
+  ...pushSettings,
   MAX_CONCURRENT_TURNS: of(wholeNumber(1, 1_000_000), 'most turns this replica runs at once', 'no limit'),
   CARD_DEFAULT_VERSION: of(
     oneOf(['1.0', '0.3']),
@@ -68,10 +43,16 @@ export const settings = {
     '1.0',
   ),
   BODY_LIMIT: of(byteSize(), 'largest request body, such as 512kb or 2mb', '1mb'),
+  ...limitSettings,
 };
 
 /** The name of a setting: the environment variable. */
 export type SettingName = keyof typeof settings;
+
+/** What was set, read. */
+export type SettingValues = {
+  readonly [Name in SettingName]?: z.output<(typeof settings)[Name]['schema']> | undefined;
+};
 
 /** The names in the order of the help. */
 export const settingNames = Object.keys(settings) as readonly SettingName[];
@@ -86,54 +67,6 @@ export const secretSettings: ReadonlySet<SettingName> = new Set([
 /** The flag of a setting: `LEASE_TTL_MS` is `--lease-ttl-ms`. */
 export function flagOf(name: SettingName): string {
   return `--${name.toLowerCase().replaceAll('_', '-')}`;
-}
-
-function of<Value>(schema: z.ZodType<Value, string>, help: string, unset: string): Setting<Value> {
-  return { schema, help, unset };
-}
-
-function wholeNumber(least: number, most: number): z.ZodType<number, string> {
-  const message = `must be a whole number from ${least} to ${most}`;
-  const fits = (text: string): boolean => Number(text) >= least && Number(text) <= most;
-  return z
-    .string()
-    .refine((text) => /^\d{1,10}$/.test(text) && fits(text), message)
-    .transform(Number);
-}
-
-function durationMs(): z.ZodType<number, string> {
-  return wholeNumber(1, MAX_MS);
-}
-
-function oneOf<const Words extends readonly string[]>(words: Words): z.ZodType<Words[number], string> {
-  const message = `must be one of ${words.join(', ')}`;
-  return z
-    .string()
-    .refine((text) => words.includes(text), message)
-    .transform((text) => text as Words[number]);
-}
-
-function trueOrFalse(): z.ZodType<boolean, string> {
-  return oneOf(['true', 'false']).transform((word) => word === 'true');
-}
-
-function listOfWords(): z.ZodType<readonly string[], string> {
-  return z
-    .string()
-    .transform((text) => text.split(',').map((word) => word.trim()))
-    .refine((words) => words.every((word) => word !== ''), 'has an empty entry');
-}
-
-function byteSize(): z.ZodType<number, string> {
-  const units: Readonly<Record<string, number>> = { b: 1, kb: 1024, mb: 1024 ** 2, gb: 1024 ** 3 };
-  const pattern = /^(\d{1,9})(b|kb|mb|gb)?$/i;
-  return z
-    .string()
-    .refine((text) => Number(pattern.exec(text)?.[1]) > 0, 'must be a size such as 65536, 512kb or 1mb')
-    .transform((text) => {
-      const [, digits, unit = 'b'] = pattern.exec(text) ?? [];
-      return Number(digits) * (units[unit.toLowerCase()] ?? 1);
-    });
 }
 
 function databaseUrl(): z.ZodType<string, string> {

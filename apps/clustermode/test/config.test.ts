@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { parseAuthTokens } from '../src/auth-tokens.js';
 import { defaultPublicUrl, isLoopback, loadConfig, type Config, type SettingTexts } from '../src/config.js';
+import { DEFAULT_BODY_LIMITS, DEFAULT_HTTP_LIMITS, HANDLER } from '../src/limits.js';
 import { settingNames } from '../src/settings.js';
 
 function good(env: SettingTexts, flags: SettingTexts = {}): Config {
@@ -17,9 +18,9 @@ describe('the configuration', () => {
       port: 41241,
       hints: 'auto',
       logLevel: 'info',
-      pushAllowPrivate: false,
+      push: expect.objectContaining({ allowPrivate: false, signing: undefined }),
       cardDefaultVersion: '1.0',
-      bodyLimit: 1024 * 1024,
+      limits: { body: DEFAULT_BODY_LIMITS, http: DEFAULT_HTTP_LIMITS },
       grants: undefined,
       leaseTtlMs: undefined,
       databasePoolSize: undefined,
@@ -45,7 +46,21 @@ describe('the configuration', () => {
     ['65536', 65536],
     ['512kb', 512 * 1024],
     ['2MB', 2 * 1024 * 1024],
-  ])('reads the size %s', (text, bytes) => expect(good({ BODY_LIMIT: text }).bodyLimit).toBe(bytes));
+  ])('reads the size %s', (text, bytes) => expect(good({ BODY_LIMIT: text }).limits.body.bytes).toBe(bytes));
+
+  test('reads every limit of the library by the name of its option', () => {
+    const env = Object.fromEntries(Object.values(HANDLER).map((name, index) => [name, String(index + 1)]));
+    const expected = Object.keys(HANDLER).map((option, index) => [option, index + 1]);
+    expect(good(env).limits.handler).toEqual(Object.fromEntries(expected));
+  });
+
+  test('does not let headers take longer than the whole request', () => {
+    expect(good({ REQUEST_TIMEOUT_MS: '9000' }).limits.http.headersTimeoutMs).toBe(9000);
+    const env = { HEADERS_TIMEOUT_MS: '9001', REQUEST_TIMEOUT_MS: '9000' };
+    expect(loadConfig({ env }).problems).toEqual([
+      'HEADERS_TIMEOUT_MS must not be above REQUEST_TIMEOUT_MS, 9001 is above 9000',
+    ]);
+  });
 
   test('cuts the slash off the public address', () => {
     expect(good({ PUBLIC_URL: 'https://agents.test/a/' }).publicUrl).toBe('https://agents.test/a');
@@ -82,6 +97,11 @@ describe('the configuration', () => {
     ['REPLICA_ID', 'x'.repeat(200)],
     ['MAX_CONCURRENT_TURNS', '0'],
     ['DATABASE_POOL_SIZE', '0'],
+    ['MAX_JSON_DEPTH', '1001'],
+    ['MAX_MESSAGE_PARTS', '0'],
+    ['MAX_EVENT_BYTES', 'huge'],
+    ['MAX_STREAMS_PER_OWNER', '-1'],
+    ['KEEP_ALIVE_TIMEOUT_MS', '0'],
   ])('refuses %s=%s', (name, value) => {
     expect(loadConfig({ env: { [name]: value } }).problems?.[0]).toMatch(new RegExp(`^${name} must `));
   });

@@ -11,6 +11,8 @@ import { parseAuthTokens } from '../src/auth-tokens.js';
 /** A server of this app over the SDK's own handler, in memory. */
 export interface Fixture {
   readonly app: Express;
+  /** The same, without the end of every connection after its first answer. */
+  readonly bare: Express;
   readonly handler: A2ARequestHandler;
   /** How many tasks are stored, whoever they belong to. */
   storedTasks(): number;
@@ -26,7 +28,7 @@ export interface FixtureOptions {
 }
 
 export function createFixture(options: FixtureOptions = {}): Fixture {
-  const { authTokens, bodyLimit = 64 * 1024, cardDefaultVersion = '1.0', instead = {} } = options;
+  const { authTokens, bodyLimit: bytes = 64 * 1024, cardDefaultVersion = '1.0', instead = {} } = options;
   const card = agentCardFor({ publicUrl: 'http://localhost:41241', authenticated: authTokens !== undefined });
   const store = new CountingStore();
   const inner = new DefaultRequestHandler(
@@ -41,12 +43,12 @@ export function createFixture(options: FixtureOptions = {}): Fixture {
   const app = createApp({
     requestHandler: handler,
     authentication: createAuthentication(grants),
-    bodyLimit,
+    bodyLimits: { bytes, jsonDepth: 100 },
     cardDefaultVersion,
     health: () => ({ ready: false, reasons: ['draining'], replicaId: 'r1-boot' }),
     logger: createSilentLogger(),
   });
-  return { app: closing(app), handler, storedTasks: () => store.saved.size };
+  return { app: closing(app), bare: app, handler, storedTasks: () => store.saved.size };
 }
 
 /** Keeps no connection open after an answer, so that the test's process ends when the tests do. */

@@ -148,7 +148,7 @@ async function startReplica(database: TestDatabase, name: string): Promise<Repli
     createApp({
       requestHandler: cluster.requestHandler,
       authentication: createAuthentication(undefined),
-      bodyLimit: config.bodyLimit,
+      bodyLimits: config.limits.body,
       health: () => ({ ...cluster.status() }),
       logger,
       streaming: cluster.streaming(),

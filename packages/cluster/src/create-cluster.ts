@@ -59,6 +59,20 @@ import { createOperator, type ClusterOperator } from './operator.js';
 import type { ClusterOptions } from './options.js';
 import { notReadyReasons, type ClusterStatus } from './status.js';
 
+/** What of the options is the handler's, apart from the grace of a cancel, which the lease decides on. */
+const HANDLER_OPTIONS = [
+  ...(['maxConcurrentTurns', 'maxTurnsPerOwner', 'maxStreams', 'maxStreamsPerOwner'] as const),
+  ...([
+    'maxQueuedBytes',
+    'maxEventBytes',
+    'maxEventsPerTurn',
+    'maxMessageParts',
+    'maxMetadataDepth',
+  ] as const),
+  ...(['maxTaskMessages', 'drainTimeoutMs', 'interruptedTurnTimeoutMs', 'slowReaderTimeoutMs'] as const),
+  ...(['failRunningTurnsOnClose', 'incompleteTurn'] as const),
+];
+
 /** How long a close may go on when the drain is over, also without a database. Five seconds are promised. */
 const AFTER_DRAIN_MS = 4_500;
 
@@ -72,7 +86,10 @@ const FLUSH_MS = 50;
 export interface Cluster extends Service {
   /** Takes the place of `DefaultRequestHandler` in the SDK's transports. */
   readonly requestHandler: ClusterRequestHandler;
-  /** Express middleware to mount in front of the transports: frees a stream when its client goes away. */
+  /**
+   * Express middleware to mount in front of the transports: frees a stream when its client goes away, holds it when
+   * the client is slow, and cuts it off when the client takes nothing for `slowReaderTimeoutMs`.
+   */
   streaming(): StreamingMiddleware;
   readonly operator: ClusterOperator;
   /** A snapshot; no I/O. */
@@ -137,19 +154,11 @@ function handlerOptions(
   options: ClusterOptions,
   lease: ResolvedLeaseOptions,
 ): Parameters<typeof resolveHandlerOptions>[0] {
-  const { maxConcurrentTurns, drainTimeoutMs, failRunningTurnsOnClose, incompleteTurn } = options;
-  const { interruptedTurnTimeoutMs, maxQueuedBytes, maxEventBytes } = options;
-  const given = {
-    maxConcurrentTurns,
-    drainTimeoutMs,
-    failRunningTurnsOnClose,
-    incompleteTurn,
-    interruptedTurnTimeoutMs,
-    maxQueuedBytes,
-    maxEventBytes,
+  const given = HANDLER_OPTIONS.map((name) => [name, options[name]] as const);
+  return {
+    ...Object.fromEntries(given.filter(([, value]) => value !== undefined)),
     cancelGraceMs: lease.cancelGraceMs,
   };
-  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
 }
 
 async function openDatabase(
@@ -263,7 +272,8 @@ class Replica implements Cluster {
   }
 
   streaming(): StreamingMiddleware {
-    return createStreamingMiddleware();
+    const { logger, handler } = this.parts;
+    return createStreamingMiddleware({ logger, slowReaderTimeoutMs: handler.slowReaderTimeoutMs });
   }
 
   start(): Promise<void> {

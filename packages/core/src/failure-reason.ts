@@ -5,7 +5,13 @@ export const METADATA_KEY = 'a2a-cluster';
 
 /** Why a turn was ended by the cluster and not by its agent. */
 export type FailureReason =
-  'replica_lost' | 'shutdown' | 'turn_incomplete' | 'backlog' | 'executor_error' | 'wrong_order';
+  | 'replica_lost'
+  | 'shutdown'
+  | 'turn_incomplete'
+  | 'backlog'
+  | 'too_many_events'
+  | 'executor_error'
+  | 'wrong_order';
 
 /** The sentence a person reads, per reason. */
 export const FAILURE_TEXT: Readonly<Record<FailureReason, string>> = {
@@ -13,6 +19,7 @@ export const FAILURE_TEXT: Readonly<Record<FailureReason, string>> = {
   shutdown: 'The replica that ran this task was shut down before the task ended.',
   turn_incomplete: 'The agent stopped without ending the task or asking for input.',
   backlog: 'The agent produced events faster than they could be stored.',
+  too_many_events: 'The agent produced more events than one turn may have.',
   executor_error: 'The agent failed.',
   wrong_order: 'The agent published an event that cannot be part of this task.',
 };

@@ -4,6 +4,7 @@ export * from './errors.js';
 export * from './failure-reason.js';
 export * from './lease.js';
 export * from './logger.js';
+export * from './nesting.js';
 export * from './project.js';
 export * from './refusal.js';
 export * from './service.js';

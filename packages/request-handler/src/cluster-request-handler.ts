@@ -6,6 +6,8 @@ import { checkMessage, checkScope, checkTaskId } from './admission.js';
 import { cancelTask, type CancelParts } from './cancel-task.js';
 import { checkParts } from './check-parts.js';
 import type { Incoming, OpenTurnParts } from './open-turn.js';
+import { checkDepth, checkLimits } from './message-limits.js';
+import { StreamPlaces, type Caller } from './owner-places.js';
 import { toClientError } from './refusals.js';
 import { currentConnection } from './request-signal.js';
 import type { CloseTurns } from './running-turns.js';
@@ -62,8 +64,18 @@ export function createClusterRequestHandler(parts: ClusterRequestHandlerParts): 
 
 type Params<K extends keyof A2ARequestHandler> = Parameters<A2ARequestHandler[K]>[0];
 
+/** A stream that is about to begin, and for whom. */
+interface NewStream {
+  readonly caller: Caller;
+  follow(): AsyncGenerator<StreamResponse, void, undefined>;
+}
+
 class Handler implements ClusterRequestHandler {
-  constructor(private readonly parts: ClusterRequestHandlerParts) {}
+  private readonly streams: StreamPlaces;
+
+  constructor(private readonly parts: ClusterRequestHandlerParts) {
+    this.streams = new StreamPlaces(parts.options);
+  }
 
   get runningTurns(): number {
     return this.parts.turns.count;
@@ -87,7 +99,8 @@ class Handler implements ClusterRequestHandler {
   ): AsyncGenerator<StreamResponse, void, undefined> {
     return this.guardStream(() => {
       this.checkStreaming('Streaming is not supported.');
-      return streamMessage(this.parts, this.incoming(params, context), currentConnection());
+      const caller = this.incoming(params, context);
+      return { caller, follow: () => streamMessage(this.parts, caller, currentConnection()) };
     });
   }
 
@@ -95,6 +108,7 @@ class Handler implements ClusterRequestHandler {
     return this.guard(() => {
       const scope = this.scope(context);
       checkTaskId(params.id);
+      checkDepth('metadata', params.metadata, this.parts.options);
       return cancelTask(this.parts, { taskId: params.id, scope });
     });
   }
@@ -105,9 +119,11 @@ class Handler implements ClusterRequestHandler {
   ): AsyncGenerator<StreamResponse, void, undefined> {
     return this.guardStream(() => {
       this.checkStreaming('Streaming (and thus resubscription) is not supported.');
-      const scope = this.scope(context);
+      const caller = this.caller(context);
+      const { scope } = caller;
       checkTaskId(params.id);
-      return subscribe(this.parts, { taskId: params.id, scope, connection: currentConnection() });
+      const subscription = { taskId: params.id, scope, connection: currentConnection() };
+      return { caller, follow: () => subscribe(this.parts, subscription) };
     });
   }
 
@@ -175,9 +191,14 @@ class Handler implements ClusterRequestHandler {
   }
 
   private incoming(request: Params<'sendMessage'>, context: ServerCallContext): Incoming {
-    const scope = this.scope(context);
+    const caller = this.caller(context);
     const message = checkMessage(request, context, this.parts.rules);
-    return { request, message, context, scope, signal: currentConnection()?.signal };
+    checkLimits(request, this.parts.options);
+    return { request, message, context, ...caller, signal: currentConnection()?.signal };
+  }
+
+  private caller(context: ServerCallContext): Caller {
+    return { scope: this.scope(context), authenticated: context.user?.isAuthenticated === true };
   }
 
   private scope(context: ServerCallContext): Scope {
@@ -196,13 +217,17 @@ class Handler implements ClusterRequestHandler {
     }
   }
 
-  private async *guardStream(
-    answer: () => AsyncGenerator<StreamResponse, void, undefined>,
-  ): AsyncGenerator<StreamResponse, void, undefined> {
+  private async *guardStream(begin: () => NewStream): AsyncGenerator<StreamResponse, void, undefined> {
+    let leave: (() => void) | undefined;
     try {
-      yield* answer();
+      const { caller, follow } = begin();
+      // Before anything is opened: nothing is kept of a stream that is refused.
+      leave = this.streams.take(caller);
+      yield* follow();
     } catch (error) {
       throw toClientError(error, this.parts.logger);
+    } finally {
+      leave?.();
     }
   }
 }

@@ -10,7 +10,15 @@ import { filterExtensions, type AdmissionRules } from './admission.js';
 import { contentKey, isOtherMessage } from './message-key.js';
 import type { ResolvedHandlerOptions } from './options.js';
 import { readOpened } from './read-opened.js';
-import { contextMismatch, malformed, replicaClosed, taskBusy, taskEnded, taskNotFound } from './refusals.js';
+import {
+  contextMismatch,
+  overLimit,
+  replicaClosed,
+  taskBusy,
+  taskEnded,
+  taskNotFound,
+  tooManyMessages,
+} from './refusals.js';
 import type { RunningTurn } from './running-turn.js';
 import type { RunningTurns, TurnPlace } from './running-turns.js';
 import { createRequestContext } from './turn-context.js';
@@ -45,6 +53,7 @@ export interface Incoming {
   readonly message: Message;
   readonly context: ServerCallContext;
   readonly scope: Scope;
+  readonly authenticated: boolean;
   /** Ends the tail when the client has gone. */
   readonly signal: AbortSignal | undefined;
 }
@@ -66,7 +75,7 @@ export type Opened =
  * @throws A2AError
  */
 export async function openTurn(parts: OpenTurnParts, incoming: Incoming): Promise<Opened> {
-  const place = parts.turns.admit();
+  const place = parts.turns.admit(incoming);
   try {
     const pushConfig = incoming.request.configuration?.taskPushNotificationConfig;
     if (pushConfig && parts.pushConfigs) await parts.checkPushConfig?.(pushConfig);
@@ -205,6 +214,8 @@ async function takeLease(parts: OpenTurnParts, incoming: Incoming): Promise<Take
       throw contextMismatch(taskId, incoming.message.contextId);
     case 'terminal':
       throw taskEnded(taskId, opened.state);
+    case 'too_many_messages':
+      throw tooManyMessages(taskId, parts.options.maxTaskMessages);
     case 'busy':
     case 'parked_busy':
     case 'abandoned':
@@ -233,9 +244,13 @@ function openRequest(
   const { message, scope } = incoming;
   const { messageId, takeOver } = how;
   const payload = encodeEvent({ kind: 'message', data: message });
-  const { maxEventBytes } = parts.options;
+  const { maxEventBytes, maxTaskMessages } = parts.options;
   if (Buffer.byteLength(payload, 'utf8') > maxEventBytes)
-    throw malformed(`The message is larger than ${maxEventBytes} bytes.`);
+    throw overLimit({
+      reason: 'MESSAGE_TOO_LARGE',
+      limit: maxEventBytes,
+      message: `The message is larger than ${maxEventBytes} bytes.`,
+    });
   return {
     taskId: message.taskId,
     scope,
@@ -243,6 +258,7 @@ function openRequest(
     holder: parts.holder,
     ttlMs: parts.ttlMs,
     takeOver,
+    maxMessages: maxTaskMessages,
     event: { kind: 'message', payload, writeId: randomUUID(), messageId },
   };
 }

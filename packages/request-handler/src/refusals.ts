@@ -23,12 +23,41 @@ export function replicaDraining(retryAfterMs: number): A2AError {
   });
 }
 
-/** No new turns here: the replica runs as many as it may. */
-export function tooManyTurns(retryAfterMs: number): A2AError {
+/** Whose limit was reached: that of the whole replica, or that of the caller on it. */
+export type LimitScope = 'replica' | 'owner';
+
+/** A limit that was reached, and when to ask again. */
+export interface LimitReached {
+  readonly scope: LimitScope;
+  readonly retryAfterMs: number;
+}
+
+/** No new turns here: the replica, or this caller on it, runs as many as it may. */
+export function tooManyTurns({ scope, retryAfterMs }: LimitReached): A2AError {
+  const who = scope === 'owner' ? 'You run as many tasks on this replica' : 'This replica runs as many tasks';
   return new A2AError({
-    message: 'This replica runs as many tasks as it may. Send again later.',
-    metadata: { reason: 'TOO_MANY_TURNS', retryAfterMs: String(retryAfterMs) },
+    message: `${who} as ${scope === 'owner' ? 'you' : 'it'} may. Send again later.`,
+    metadata: { reason: 'TOO_MANY_TURNS', scope, retryAfterMs: String(retryAfterMs) },
   });
+}
+
+/** No new streams here: the replica, or this caller on it, has as many open as it may. */
+export function tooManyStreams({ scope, retryAfterMs }: LimitReached): A2AError {
+  const who = scope === 'owner' ? 'You have as many streams' : 'This replica has as many streams';
+  return new A2AError({
+    message: `${who} open as ${scope === 'owner' ? 'you' : 'it'} may. Close one, or ask again later.`,
+    metadata: { reason: 'TOO_MANY_STREAMS', scope, retryAfterMs: String(retryAfterMs) },
+  });
+}
+
+/** A message has more of something than it may; `reason` says of what. */
+export function overLimit(options: {
+  readonly reason: 'TOO_MANY_PARTS' | 'NESTED_TOO_DEEP' | 'MESSAGE_TOO_LARGE';
+  readonly limit: number;
+  readonly message: string;
+}): A2AError {
+  const { reason, limit, message } = options;
+  return new RequestMalformedError({ message, metadata: { reason, limit: String(limit) } });
 }
 
 /** No such task, or not the caller's: the two are the same to a caller. */
@@ -41,6 +70,14 @@ export function taskEnded(taskId: string, state: string): A2AError {
   return new UnsupportedOperationError(
     `Task ${taskId} is in a terminal state (${state}) and cannot be modified.`,
   );
+}
+
+/** The task has as many messages of its user as it may have. */
+export function tooManyMessages(taskId: string, limit: number): A2AError {
+  return new UnsupportedOperationError({
+    message: `Task ${taskId} has ${limit} messages and takes no more. Go on in a new task of its context.`,
+    metadata: { reason: 'TOO_MANY_MESSAGES', limit: String(limit) },
+  });
 }
 
 /** The task has ended and can no longer be followed. */

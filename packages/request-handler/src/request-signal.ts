@@ -1,4 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import type { Logger } from '@a2a-cluster/core';
+import { DEFAULT_SLOW_READER_TIMEOUT_MS } from './options.js';
 
 /** What a streaming answer needs to know of the connection it goes out on. */
 export interface ClientConnection {
@@ -21,6 +23,11 @@ export interface ResponseLike {
   readonly destroyed: boolean;
   /** Whether all of it was handed to the system. */
   readonly writableFinished?: boolean;
+  /** Bytes that this process still holds for the client. */
+  readonly writableLength: number;
+  /** Calls the listener after every time of that length in which the connection moved no byte. */
+  setTimeout(delayMs: number, listener: () => void): unknown;
+  destroy(): unknown;
   once(event: 'close' | 'drain', listener: () => void): unknown;
   off(event: 'close' | 'drain', listener: () => void): unknown;
 }
@@ -28,12 +35,35 @@ export interface ResponseLike {
 /** A middleware of express or anything shaped like it. */
 export type StreamingMiddleware = (request: unknown, response: ResponseLike, next: () => void) => void;
 
+/** Options of {@link createStreamingMiddleware}. */
+export interface StreamingOptions {
+  /** See `HandlerOptions.slowReaderTimeoutMs`. */
+  readonly slowReaderTimeoutMs?: number;
+  /** Is told of every client that was cut off. */
+  readonly logger?: Logger;
+}
+
 /**
- * Middleware that lets streams end when their client goes away, and wait when it reads slowly. The SDK's own
- * express handlers do neither; they need no change, mount this in front of them.
+ * Middleware that lets streams end when their client goes away, wait when it reads slowly, and be cut off when it
+ * reads nothing. The SDK's own express handlers do none of it; they need no change, mount this in front of them.
+ *
+ * A stream that waits holds what the connection's buffer took and the one event that filled it, whatever the turn
+ * goes on to publish: the rest is read from the log when there is room. Neither the turn nor another reader waits.
  */
-export function createStreamingMiddleware(): StreamingMiddleware {
+export function createStreamingMiddleware(options: StreamingOptions = {}): StreamingMiddleware {
+  const { slowReaderTimeoutMs = DEFAULT_SLOW_READER_TIMEOUT_MS, logger } = options;
   return (_request, response, next) => {
+    // Node's own timer of the connection: moved on by every write and every byte the client takes, at no cost here.
+    response.setTimeout(slowReaderTimeoutMs, () => {
+      const heldBytes = response.writableLength;
+      // A stream on which nothing happens is as quiet, and is to stay.
+      if (heldBytes === 0 || response.destroyed) return;
+      logger?.warn(
+        { heldBytes, slowReaderTimeoutMs },
+        'a client that takes nothing of its answer was cut off',
+      );
+      response.destroy();
+    });
     const gone = new AbortController();
     // An answer that went out whole closes too; nobody waits on it any more.
     response.once('close', () => {

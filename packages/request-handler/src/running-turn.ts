@@ -215,12 +215,17 @@ export class RunningTurn {
 
   private take(event: AgentExecutionEvent): void {
     const prepared = this.document.prepare(event);
-    if (!('why' in prepared)) return this.enqueue(prepared);
+    if (!('why' in prepared)) return this.takeIfRoom(prepared);
     const { kind } = event;
     if (prepared.why === 'no_effect') return this.logger.debug({ kind }, 'an event changes nothing');
     this.logger.error({ kind, cause: prepared.text }, 'an event cannot be part of this turn');
     const reason = prepared.why === 'too_large' ? 'executor_error' : 'wrong_order';
     this.failWith(reason, `Agent execution error: ${prepared.text}`);
+  }
+
+  private takeIfRoom(prepared: PreparedEvent): void {
+    if (this.document.fold.count < this.parts.options.maxEventsPerTurn) return this.enqueue(prepared);
+    this.failWith('too_many_events');
   }
 
   private enqueue(prepared: PreparedEvent): void {

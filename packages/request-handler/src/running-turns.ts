@@ -2,6 +2,7 @@ import { setMaxListeners } from 'node:events';
 import type { AgentExecutor, RequestContext } from '@a2a-js/sdk/server';
 import { sleep, type Clock } from '@a2a-cluster/core';
 import { checkParts } from './check-parts.js';
+import { OwnerPlaces, type Caller } from './owner-places.js';
 import { replicaDraining, tooManyTurns } from './refusals.js';
 import { RunningTurn } from './running-turn.js';
 import type { TurnParts, TurnSpec } from './turn-spec.js';
@@ -41,10 +42,13 @@ export class RunningTurns {
   /** Requests that wait for the end of a turn. */
   private followers = 0;
   private readonly idleWaiters: (() => void)[] = [];
+  private readonly owners: OwnerPlaces;
+  private readonly placeOf = new WeakMap<RunningTurn, () => void>();
 
   /** @throws ClusterError `CONFIG_INVALID` naming the parts that are missing. */
   constructor(private readonly parts: TurnParts) {
     checkParts('the turns of a replica', parts, NEEDED);
+    this.owners = new OwnerPlaces(parts.options.maxTurnsPerOwner);
     // Every call that waits listens, and a replica answers many at a time: that is no leak to warn of.
     setMaxListeners(0, this.closing.signal);
   }
@@ -71,11 +75,9 @@ export class RunningTurns {
   }
 
   /** @throws A2AError with reason `REPLICA_DRAINING` or `TOO_MANY_TURNS`. */
-  admit(): TurnPlace {
+  admit(caller: Caller): TurnPlace {
     const { options } = this.parts;
-    if (this.draining) throw replicaDraining(options.heartbeatMs);
-    if (this.places >= options.maxConcurrentTurns) throw tooManyTurns(options.heartbeatMs);
-    this.places++;
+    const giveBack = this.takePlace(caller);
     this.opening++;
     let open = true;
     const opened = (): boolean => {
@@ -94,11 +96,25 @@ export class RunningTurns {
           onOver: () => this.turns.delete(turn),
         });
         this.turns.add(turn);
+        this.placeOf.set(turn, giveBack);
         return turn;
       },
       free: () => {
-        if (opened()) this.places--;
+        if (opened()) giveBack();
       },
+    };
+  }
+
+  private takePlace(caller: Caller): () => void {
+    const { heartbeatMs: retryAfterMs, maxConcurrentTurns } = this.parts.options;
+    if (this.draining) throw replicaDraining(retryAfterMs);
+    if (this.places >= maxConcurrentTurns) throw tooManyTurns({ scope: 'replica', retryAfterMs });
+    const giveBack = this.owners.take(caller);
+    if (giveBack === null) throw tooManyTurns({ scope: 'owner', retryAfterMs });
+    this.places++;
+    return () => {
+      this.places--;
+      giveBack();
     };
   }
 
@@ -118,9 +134,7 @@ export class RunningTurns {
         this.parts.logger.error({ err: error, taskId: turn.taskId }, 'a turn ended by a fault of ours');
         turn.lose('a fault of ours');
       })
-      .finally(() => {
-        this.places--;
-      });
+      .finally(() => this.placeOf.get(turn)?.());
   }
 
   /** Notes that a request waits for the end of a turn, here or elsewhere; call what it gives when its client has had the end. */

@@ -32,6 +32,18 @@ class FakeResponse extends EventEmitter {
   writableNeedDrain = false;
   destroyed = false;
   writableFinished = false;
+  writableLength = 0;
+  /** What the middleware asked for: fires when nothing has moved for that long. */
+  quiet: { readonly delayMs: number; readonly listener: () => void } | null = null;
+
+  setTimeout(delayMs: number, listener: () => void): void {
+    this.quiet = { delayMs, listener };
+  }
+
+  destroy(): void {
+    this.destroyed = true;
+    this.emit('close');
+  }
 }
 
 /** Runs `work` as a request behind the streaming middleware. */

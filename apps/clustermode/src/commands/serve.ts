@@ -31,7 +31,12 @@ export async function serve({ config, migrate }: ServeOptions): Promise<number> 
   );
   const signals = watchStopSignals((code) => process.exit(code));
   warnAbout(config, log);
-  const server = await listen({ host: config.host, port: config.port });
+  const server = await listen({
+    host: config.host,
+    port: config.port,
+    limits: config.limits.http,
+    logger: log,
+  });
   try {
     const agent = await loadAgent(config.agentModule);
     if (migrate) await migrateFirst(config, log);
@@ -59,7 +64,7 @@ async function run({ cluster, server, config, log }: Running): Promise<void> {
     createApp({
       requestHandler: cluster.requestHandler,
       authentication: createAuthentication(config.grants),
-      bodyLimit: config.bodyLimit,
+      bodyLimits: config.limits.body,
       cardDefaultVersion: config.cardDefaultVersion,
       health: () => ({ ...cluster.status() }),
       logger: log,

@@ -1,17 +1,54 @@
 import express from 'express';
 import type { ErrorRequestHandler, Request, RequestHandler } from 'express';
+import { isDeeperThan } from '@a2a-cluster/core';
+import type { BodyLimits } from '../limits.js';
 import type { Shape } from './shapes.js';
 import { bodyTooLarge, internal, malformed, notJson, wrongContentType, type Problem } from './problem.js';
 
-/** How deep JSON may be nested; what protobuf's parsers take, and far below what overflows a stack. */
-export const MAX_DEPTH = 100;
+/** How long a client whose body is refused may go on sending, so that it gets to read why. */
+const LINGER_MS = 1_000;
+
+/** What `express.json` throws for a body over its limit. */
+const TOO_LARGE = { type: 'entity.too.large', status: 413 };
 
 /**
- * Reads a JSON body of one of the content types into `req.body`, up to `limit` bytes. The parsers inside the SDK's
- * handlers, with a smaller limit, find it read already.
+ * Reads a JSON body of one of the content types into `req.body`, up to a number of bytes, those inside a compressed
+ * one counted too. The parsers inside the SDK's handlers, with a smaller limit, find it read already.
+ *
+ * The parser reads a body that is too large to its end before it says so. Here the answer comes as soon as the size
+ * is announced or reached, and who then goes on sending is cut off.
  */
-export function jsonBody(types: readonly string[], limit: number): RequestHandler {
-  return express.json({ type: [...types], limit, strict: false });
+export function jsonBody(types: readonly string[], limits: BodyLimits): RequestHandler {
+  const limit = limits.bytes;
+  const parse = express.json({ type: [...types], limit, strict: false });
+  return (req, res, next) => {
+    let bytes = 0;
+    let over = false;
+    const refuse = (): void => {
+      if (over || res.headersSent) return;
+      over = true;
+      stopSending(req);
+      next(TOO_LARGE);
+    };
+    if (Number(req.header('content-length')) > limit) return refuse();
+    const count = (chunk: Buffer): void => {
+      bytes += chunk.length;
+      if (bytes > limit) refuse();
+    };
+    req.on('data', count);
+    parse(req, res, (error?: unknown) => {
+      req.off('data', count);
+      // The parser is done with a request that has its answer, or has lost its client.
+      if (!over && !res.headersSent) next(error);
+    });
+  };
+}
+
+/** Lets what the client still sends go nowhere, and ends the connection when it goes on for long. */
+function stopSending(req: Request): void {
+  const cut = setTimeout(() => req.socket.destroy(), LINGER_MS);
+  req.once('close', () => clearTimeout(cut));
+  req.resume();
 }
 
 /** Whether a body comes with the request. */
@@ -36,17 +73,21 @@ export function problemOf(error: Parameters<ErrorRequestHandler>[0]): Problem {
   return internal('Something went wrong in this server.');
 }
 
+/**
+ * The problem of JSON that is nested too deep, or undefined. The platform's parser takes any depth; all that comes
+ * after it walks through values recursively, so this comes first.
+ */
+export function depthProblem(value: unknown, { jsonDepth }: BodyLimits): Problem | undefined {
+  return isDeeperThan(value, jsonDepth)
+    ? malformed(`The JSON is nested deeper than ${jsonDepth} levels.`)
+    : undefined;
+}
+
 /** What is wrong with a value by its shape, as one sentence, or undefined. */
 export function mismatch(shape: Shape, value: unknown): Problem | undefined {
-  if (isDeeperThan(value, MAX_DEPTH)) return malformed(`The JSON is nested deeper than ${MAX_DEPTH} levels.`);
   const parsed = shape.safeParse(value);
   if (parsed.success) return undefined;
   const [issue] = parsed.error.issues;
   const where = issue?.path.map(String).join('.') || 'The request';
   return malformed(`${where} ${issue?.message ?? 'is wrong'}.`);
-}
-
-function isDeeperThan(value: unknown, levels: number): boolean {
-  if (typeof value !== 'object' || value === null) return false;
-  return levels === 0 || Object.values(value).some((inner) => isDeeperThan(inner, levels - 1));
 }

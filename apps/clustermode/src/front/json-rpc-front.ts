@@ -1,7 +1,8 @@
 import express from 'express';
 import type { ErrorRequestHandler, Request, RequestHandler, Response, Router } from 'express';
 import type { Logger } from '@a2a-cluster/core';
-import { hasBody, jsonBody, mediaTypeOf, mismatch, problemOf } from './body.js';
+import type { BodyLimits } from '../limits.js';
+import { depthProblem, hasBody, jsonBody, mediaTypeOf, mismatch, problemOf } from './body.js';
 import { legacyRpcShapes } from './legacy-shapes.js';
 import {
   invalidRequest,
@@ -19,9 +20,9 @@ const JSON_TYPE = 'application/json';
  * What stands before the SDK's JSON-RPC handler: it lets through what is a JSON-RPC request of the right types and
  * answers everything else itself, always with a JSON-RPC error object. Unknown methods are left to the SDK.
  */
-export function jsonRpcFront(bodyLimit: number): Router {
+export function jsonRpcFront(limits: BodyLimits): Router {
   const router = express.Router();
-  router.use(onlyPost, onlyJson, jsonBody([JSON_TYPE], bodyLimit), checkRequest, onBadBody);
+  router.use(onlyPost, onlyJson, jsonBody([JSON_TYPE], limits), checkRequest(limits), onBadBody);
   return router;
 }
 
@@ -61,16 +62,20 @@ const onBadBody: ErrorRequestHandler = (error, _req, res, next) => {
   sendRpcProblem(res, { problem, ...(tooLarge ? { httpStatus: problem.httpStatus } : {}) });
 };
 
-const checkRequest: RequestHandler = (req, res, next) => {
-  const body: unknown = req.body;
-  const wrong = envelopeFault(body);
-  if (wrong !== undefined) return refuse(req, res, wrong);
-  const { method, params } = body as { method: string; params?: unknown };
-  const shape = (isLegacyVersion(req) ? legacyRpcShapes : rpcShapes).get(method);
-  const problem = shape && mismatch(shape, params ?? {});
-  if (problem) return sendRpcProblem(res, { problem, id: idOf(body) });
-  next();
-};
+const checkRequest =
+  (limits: BodyLimits): RequestHandler =>
+  (req, res, next) => {
+    const body: unknown = req.body;
+    const tooDeep = depthProblem(body, limits);
+    if (tooDeep) return sendRpcProblem(res, { problem: tooDeep, id: idOf(body) });
+    const wrong = envelopeFault(body);
+    if (wrong !== undefined) return refuse(req, res, wrong);
+    const { method, params } = body as { method: string; params?: unknown };
+    const shape = (isLegacyVersion(req) ? legacyRpcShapes : rpcShapes).get(method);
+    const problem = shape && mismatch(shape, params ?? {});
+    if (problem) return sendRpcProblem(res, { problem, id: idOf(body) });
+    next();
+  };
 
 function refuse(req: Request, res: Response, message: string): void {
   sendRpcProblem(res, { problem: invalidRequest(message), id: idOf(req.body) });

@@ -54,6 +54,27 @@ export const bodyTooLarge: ProblemKind = kind({
   status: 'INVALID_ARGUMENT',
   reason: 'REQUEST_TOO_LARGE',
 });
+/** The client took too long to send its request. */
+export const requestTimeout: ProblemKind = kind({
+  httpStatus: 408,
+  rpcCode: -32600,
+  status: 'DEADLINE_EXCEEDED',
+  reason: 'REQUEST_TIMEOUT',
+});
+/** The headers are over the limit. */
+export const headersTooLarge: ProblemKind = kind({
+  httpStatus: 431,
+  rpcCode: -32600,
+  status: 'INVALID_ARGUMENT',
+  reason: 'HEADERS_TOO_LARGE',
+});
+/** What came is no HTTP. */
+export const noHttp: ProblemKind = kind({
+  httpStatus: 400,
+  rpcCode: -32600,
+  status: 'INVALID_ARGUMENT',
+  reason: 'BAD_REQUEST',
+});
 /** There is nothing at this path. */
 export const noRoute: ProblemKind = kind({
   httpStatus: 404,
@@ -114,14 +135,20 @@ export function sendRpcProblem(res: Response, options: RpcProblemOptions): void 
 
 /** Answers in REST's form; a client of A2A 0.3 on its own paths gets the form it knows. */
 export function sendRestProblem(req: Request, res: Response, problem: Problem): void {
-  const { httpStatus, rpcCode, status, message } = problem;
+  const { httpStatus, rpcCode, message } = problem;
   res.status(httpStatus);
   if (isLegacyRest(req)) {
     res.json({ code: rpcCode, message });
     return;
   }
   res.setHeader('Content-Type', A2A_CONTENT_TYPE);
-  res.json({ error: { code: httpStatus, status, message, details: [errorInfo(problem)] } });
+  res.json(restBody(problem));
+}
+
+/** The body of an answer in REST's form. */
+export function restBody(problem: Problem): object {
+  const { httpStatus, status, message } = problem;
+  return { error: { code: httpStatus, status, message, details: [errorInfo(problem)] } };
 }
 
 /** Whether the request speaks A2A 0.3, which is also what silence about the version means. */

@@ -2,7 +2,8 @@ import express from 'express';
 import type { ErrorRequestHandler, Request, RequestHandler, Response, Router } from 'express';
 import { A2A_CONTENT_TYPE } from '@a2a-js/sdk';
 import { isStorableName, type Logger } from '@a2a-cluster/core';
-import { hasBody, jsonBody, mediaTypeOf, mismatch, problemOf } from './body.js';
+import type { BodyLimits } from '../limits.js';
+import { depthProblem, hasBody, jsonBody, mediaTypeOf, mismatch, problemOf } from './body.js';
 import {
   isLegacyVersion,
   malformed,
@@ -21,7 +22,7 @@ const JSON_TYPES = ['application/json', A2A_CONTENT_TYPE];
  * What stands before the SDK's REST handler: it lets through requests to paths and methods that exist, with a body
  * and a query of the right types, and answers everything else itself in REST's error form.
  */
-export function restFront(bodyLimit: number): Router {
+export function restFront(limits: BodyLimits): Router {
   const found = new WeakMap<Request, Shape>();
   const router = express.Router();
 
@@ -37,12 +38,12 @@ export function restFront(bodyLimit: number): Router {
 
   const checkBody: RequestHandler = (req, res, next) => {
     const shape = found.get(req);
-    const problem = shape && mismatch(shape, req.body ?? {});
+    const problem = depthProblem(req.body, limits) ?? (shape && mismatch(shape, req.body ?? {}));
     if (problem) return sendRestProblem(req, res, problem);
     next();
   };
 
-  router.use(findPath, onlyJson, jsonBody(JSON_TYPES, bodyLimit), checkBody);
+  router.use(findPath, onlyJson, jsonBody(JSON_TYPES, limits), checkBody);
   return router;
 }
 

@@ -10,6 +10,7 @@ export function describeTurns(context: ContractContext): void {
   describe('a follow-up to a held task', () => describeHeld(context));
   describe('a follow-up to an expired lease', () => describeExpired(context));
   describe('a message that was sent before', () => describeDuplicate(context));
+  describe('a follow-up to a task with many messages', () => describeFull(context));
 }
 
 function describeAdmitted(context: ContractContext): void {
@@ -234,5 +235,50 @@ function describeDuplicate(context: ContractContext): void {
     expect(await context.db.log.findMessage({ taskId, messageId: 'm-2' })).toEqual({ seq: 2, epoch: 2 });
     expect(await context.db.log.findMessage({ taskId, messageId: 'm-3' })).toBeNull();
     expect(await context.db.log.findMessage({ taskId: 'none', messageId: 'm-1' })).toBeNull();
+  });
+}
+
+function describeFull(context: ContractContext): void {
+  /** A task with two user messages that nobody runs, and an event of its agent. */
+  async function talkedTo(): Promise<MadeTask> {
+    const task = await context.makeFreeTask({ state: 'TASK_STATE_INPUT_REQUIRED' });
+    const holder = 'replica-b';
+    for (const epoch of [2, 3]) {
+      const opened = await context.db.journal.openTurn(followUp(task, { holder, takeOver: true }));
+      expect(opened).toEqual({ ok: true, epoch });
+      await context.db.leases.release({ taskId: task.taskId, holder, epoch });
+    }
+    return task;
+  }
+
+  test('is refused at the limit and admitted below it', async () => {
+    const task = await talkedTo();
+    const stored = await context.read(task);
+    const messages = stored.events.filter((row) => row.messageId !== null).length;
+    expect(messages).toBeLessThanOrEqual(stored.events.length);
+    const full = followUp(task, { maxMessages: messages });
+    await expectRefusal(context, full, { refusal: 'too_many_messages' });
+    const roomy = followUp(task, { maxMessages: messages + 1 });
+    expect(await context.db.journal.openTurn(roomy)).toMatchObject({ ok: true });
+  });
+
+  test('counts messages, not events', async () => {
+    const task = await talkedTo();
+    const { holder } = task;
+    const opened = await context.db.journal.openTurn(followUp(task, { holder }));
+    if (!opened.ok) throw new Error('not opened');
+    const turn: MadeTask = { ...task, epoch: opened.epoch, version: opened.epoch };
+    await context.db.journal.commit(writeOf(turn, { events: [event(), event(), event()] }));
+    await context.db.leases.release({ taskId: task.taskId, holder, epoch: opened.epoch });
+    const { events } = await context.read(task);
+    const open = followUp(task, { maxMessages: events.length - 1 });
+    expect(await context.db.journal.openTurn(open)).toMatchObject({ ok: true });
+  });
+
+  test('is still known as a message that was sent before', async () => {
+    const task = await context.makeFreeTask({ state: 'TASK_STATE_INPUT_REQUIRED' });
+    const open = followUp(task, { maxMessages: 3 });
+    expect(await context.db.journal.openTurn(open)).toEqual({ ok: true, epoch: 2 });
+    await expectRefusal(context, { ...open, maxMessages: 1 }, { refusal: 'duplicate', epoch: 2, seq: 2 });
   });
 }

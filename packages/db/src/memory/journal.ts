@@ -12,7 +12,7 @@ import type {
   TaskMove,
   WriteOutcome,
 } from '../statements/journal-statements.js';
-import { openRefusalOf } from '../statements/open-refusal.js';
+import { isFull, openRefusalOf } from '../statements/open-refusal.js';
 import { sweep, sweepOrphans } from './sweep.js';
 import { cancelAgeOf, isExpired } from './tables.js';
 import type { MemoryTables, TaskRecord } from './tables.js';
@@ -140,6 +140,11 @@ function refusalOf(tables: MemoryTables, task: TaskRecord, open: OpenTurn): Open
   const facts = {
     state,
     contextId,
+    full: isFull({
+      version: task.version,
+      maxMessages: open.maxMessages,
+      count: () => tables.logOf(task.taskId).filter((row) => row.messageId !== null).length,
+    }),
     message: (messageId !== undefined && tables.messageRow(task.taskId, messageId)) || null,
     lease: lease ? { ...lease, expired: isExpired(lease, tables.nowMs()) } : null,
   };

@@ -7,9 +7,10 @@ import { grantLease, insertEvents, updateTask } from './writes.js';
 
 /** Admits a follow-up, or says why not, having written nothing (protocol 4). */
 export async function openTurn(tx: Transaction, open: OpenTurn): Promise<OpenOutcome> {
-  const [tasks = [], leases = [], messages = []] = await tx.read(...lockForOpening(open));
+  const [tasks = [], leases = [], messages = [], counts = []] = await tx.read(...lockForOpening(open));
   const task = tasks[0];
-  const refusal = refusalOf({ open, task, lease: leases[0], message: messages[0] });
+  const full = counts[0] !== undefined && numberAt(counts[0], 'messages') >= (open.maxMessages ?? Infinity);
+  const refusal = refusalOf({ open, task, full, lease: leases[0], message: messages[0] });
   if (refusal) return { ok: false, ...refusal };
   const { taskId, scope, holder, ttlMs, event } = open;
   const epoch = numberAt(task ?? {}, 'version') + 1;
@@ -26,7 +27,7 @@ export async function openTurn(tx: Transaction, open: OpenTurn): Promise<OpenOut
  * held, without which no message is written. `expired` is judged by the earliest time there is, the start of the
  * statement: a takeover may come late, never early.
  */
-function lockForOpening({ taskId, scope, event }: OpenTurn): readonly Statement[] {
+function lockForOpening({ taskId, scope, event, maxMessages }: OpenTurn): readonly Statement[] {
   return [
     statement(
       `SELECT tenant, owner, context_id, version, state FROM tasks
@@ -44,18 +45,33 @@ function lockForOpening({ taskId, scope, event }: OpenTurn): readonly Statement[
       taskId,
       event.messageId ?? null,
     ),
+    ...(maxMessages === undefined ? [] : [countMessages(taskId, maxMessages)]),
   ];
+}
+
+/** The user messages of a task, counted up to a limit, and not at all where it has fewer events than that. */
+function countMessages(taskId: string, most: number): Statement {
+  return statement(
+    `SELECT COUNT(*) AS messages FROM (
+       SELECT 1 FROM task_events WHERE task_id = ? AND message_id IS NOT NULL
+          AND (SELECT version FROM tasks WHERE id = ?) >= ? LIMIT ?) AS counted`,
+    taskId,
+    taskId,
+    most,
+    most,
+  );
 }
 
 interface OpenFacts {
   readonly open: OpenTurn;
+  readonly full: boolean;
   readonly task: Row | undefined;
   readonly lease: Row | undefined;
   readonly message: Row | undefined;
 }
 
 /** The first reason to refuse, or null. A duplicate comes before all that depends on the task's present state. */
-function refusalOf({ open, task, lease, message }: OpenFacts): OpenRefusal | null {
+function refusalOf({ open, task, full, lease, message }: OpenFacts): OpenRefusal | null {
   const { scope, contextId } = open;
   // Compared again: the collation ignores trailing spaces.
   if (!task || task['tenant'] !== scope.tenant || task['owner'] !== scope.owner)
@@ -65,6 +81,7 @@ function refusalOf({ open, task, lease, message }: OpenFacts): OpenRefusal | nul
   if (contextId !== null && task['context_id'] !== contextId) return { refusal: 'context_mismatch' };
   const state = textAt(task, 'state');
   if (isTerminalName(state)) return { refusal: 'terminal', state };
+  if (full) return { refusal: 'too_many_messages' };
   return lease ? leaseRefusal({ state, lease, takeOver: open.takeOver }) : null;
 }
 

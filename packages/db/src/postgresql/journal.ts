@@ -73,8 +73,8 @@ async function openOrRefuse(database: Retrying, open: OpenTurn): Promise<OpenOut
       if (!isUniqueViolation(error)) throw error;
       violation = error;
     }
-    const { taskId, scope, event } = open;
-    const values = [taskId, scope.tenant, scope.owner, event.messageId ?? null];
+    const { taskId, scope, event, maxMessages = null } = open;
+    const values = [taskId, scope.tenant, scope.owner, event.messageId ?? null, maxMessages];
     const [row] = await database.run<OpenRefusalRow>(openRefusal, values);
     const refusal = classify(row, open);
     if (refusal !== null) return { ok: false, ...refusal };
@@ -92,6 +92,7 @@ function classify(row: OpenRefusalRow | undefined, open: OpenTurn): OpenRefusal 
   if (seq !== null) return { refusal: 'duplicate', seq, epoch: message_epoch ?? seq };
   if (open.contextId !== null && open.contextId !== row.context_id) return { refusal: 'context_mismatch' };
   if (isTerminalName(state)) return { refusal: 'terminal', state };
+  if (row.is_full) return { refusal: 'too_many_messages' };
   if (epoch === null) return null;
   const pending = row.pending === true;
   if ((row.remaining_ms ?? 0) > 0) {

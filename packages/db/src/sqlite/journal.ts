@@ -10,9 +10,9 @@ import type {
   OpenTurn,
   WriteOutcome,
 } from '../statements/journal-statements.js';
-import { openRefusalOf } from '../statements/open-refusal.js';
+import { isFull, openRefusalOf } from '../statements/open-refusal.js';
 import type { SqliteLane } from './connection.js';
-import { lookAt, messageRow } from './reads.js';
+import { countMessages, lookAt, messageRow } from './reads.js';
 import { NOW } from './rows.js';
 import type { SqliteSession } from './session.js';
 import { sweep, sweepOrphans } from './sweep.js';
@@ -100,6 +100,11 @@ function openTurn(session: SqliteSession, open: OpenTurn): OpenOutcome {
   const refusal = openRefusalOf(
     {
       ...task,
+      full: isFull({
+        version: task.version,
+        maxMessages: open.maxMessages,
+        count: (most) => countMessages(session, taskId, most),
+      }),
       message: messageId === undefined ? null : messageRow(session, taskId, messageId),
       lease: lease && { ...lease, expired: lease.remainingMs <= 0 },
     },

@@ -44,6 +44,16 @@ function toLook(row: SqlRow): Look {
   };
 }
 
+const MESSAGES = `
+SELECT count(*) AS messages FROM (
+  SELECT 1 FROM task_events WHERE task_id = ? AND message_id IS NOT NULL LIMIT ?)`;
+
+/** How many user messages the log has, counted up to a limit. */
+export function countMessages(session: SqliteSession, taskId: string, most: number): number {
+  const row = session.get(MESSAGES, taskId, most);
+  return row ? numberAt(row, 'messages') : 0;
+}
+
 const MESSAGE = 'SELECT seq, epoch FROM task_events WHERE task_id = ? AND message_id = ?';
 
 /** The row that carries a user message. */

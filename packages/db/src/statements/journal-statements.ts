@@ -59,6 +59,8 @@ export interface OpenTurn {
   readonly event: NewEvent;
   /** Whether an expired lease of a parked task is taken over; only after a reading of the clock that says it may. */
   readonly takeOver: boolean;
+  /** A task that has so many messages of its user takes no more. Undefined: any number. */
+  readonly maxMessages?: number;
 }
 
 /** Outcome of {@link JournalStatements.openTurn}. */

@@ -6,6 +6,8 @@ export interface OpenFacts {
   readonly contextId: string;
   /** The row that carries the same message, if the log has one. */
   readonly message: { readonly seq: number; readonly epoch: number } | null;
+  /** The task has as many messages of its user as the opener lets it have. */
+  readonly full: boolean;
   readonly lease: { readonly epoch: number; readonly pending: boolean; readonly expired: boolean } | null;
 }
 
@@ -13,6 +15,19 @@ export interface OpenFacts {
 export interface OpenWish {
   readonly contextId: string | null;
   readonly takeOver: boolean;
+}
+
+/**
+ * Whether a task is full, given its version and a count of its messages that goes no further than the limit. Each
+ * message is an event, so a task with fewer events than that is not even counted.
+ */
+export function isFull(task: {
+  readonly version: number;
+  readonly maxMessages: number | undefined;
+  count(most: number): number;
+}): boolean {
+  const { version, maxMessages, count } = task;
+  return maxMessages !== undefined && version >= maxMessages && count(maxMessages) >= maxMessages;
 }
 
 /**
@@ -24,6 +39,7 @@ export function openRefusalOf(facts: OpenFacts, wish: OpenWish): OpenRefusal | n
   if (message) return { refusal: 'duplicate', epoch: message.epoch, seq: message.seq };
   if (wish.contextId !== null && wish.contextId !== contextId) return { refusal: 'context_mismatch' };
   if (isTerminalName(state)) return { refusal: 'terminal', state };
+  if (facts.full) return { refusal: 'too_many_messages' };
   if (!lease) return null;
   const { epoch, pending, expired } = lease;
   if (!expired) {

@@ -7,6 +7,8 @@ import type { GrowthCall, GrowthSize } from './sizes.js';
 /** Tasks that are asked for together. */
 const SOME = 20;
 const TTL_MS = 15_000;
+/** So few that they are counted. */
+const MOST_MESSAGES = 2;
 
 const update = (): NewEvent => ({ kind: 'statusUpdate', payload: '{}', writeId: randomUUID() });
 const stays: TaskMove = {
@@ -71,12 +73,14 @@ export function writeCalls(size: GrowthSize): readonly GrowthCall[] {
     call('openTurn', ({ journal }) =>
       journal.openTurn({
         ...{ taskId: reopened.taskId, scope: MANY, contextId: null, holder, ttlMs: TTL_MS, takeOver: true },
+        maxMessages: MOST_MESSAGES,
         event: { ...update(), kind: 'message', messageId: 'm-2' },
       }),
     ),
     call('openTurn, refused', ({ journal }) =>
       journal.openTurn({
         ...{ taskId: reopened.taskId, scope: MANY, contextId: null, holder, ttlMs: TTL_MS, takeOver: true },
+        maxMessages: MOST_MESSAGES,
         event: { ...update(), kind: 'message', messageId: 'm-2' },
       }),
     ),

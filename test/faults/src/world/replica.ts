@@ -190,6 +190,9 @@ export function spawnReplica(options: ReplicaOptions): Replica {
   const child = spawn(process.execPath, [...options.nodeArgs, program, 'serve'], {
     env: {
       PATH: process.env['PATH'],
+      // One owner makes a whole load here, and reads all of it.
+      MAX_TURNS_PER_OWNER: '10000',
+      MAX_STREAMS_PER_OWNER: '10000',
       ...options.env,
       PORT: String(options.port),
       AUTH_TOKENS: Object.entries(options.tokens)

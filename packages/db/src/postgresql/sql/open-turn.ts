@@ -3,6 +3,15 @@ import type { Statement } from '../statement.js';
 import { TERMINAL_LIST, remainingMs } from './conditions.js';
 
 /**
+ * The user messages of a task, counted up to a limit by the index that finds one of them. Asked only where the task
+ * has as many events: the version comes first.
+ */
+function countMessages(taskId: string, most: string): string {
+  return `(SELECT count(*) FROM (
+       SELECT 1 FROM task_events m WHERE m.task_id = ${taskId} AND m.message_id IS NOT NULL LIMIT ${most}) AS counted)`;
+}
+
+/**
  * A follow-up takes the lease and writes its message (protocol 4). No row = refused: {@link openRefusal} tells why.
  * The unique index on (task_id, message_id) refuses a message that is there already.
  *
@@ -21,6 +30,7 @@ WITH t AS MATERIALIZED (
   SELECT id, tenant, owner, version, state FROM tasks
    WHERE id = $1 AND tenant = $2 AND owner = $3 AND ($4::text IS NULL OR context_id = $4)
      AND state NOT IN (${TERMINAL_LIST})
+     AND ($12::bigint IS NULL OR version < $12 OR ${countMessages('$1', '$12')} < $12)
    FOR NO KEY UPDATE),
 l AS (
   INSERT INTO task_leases AS x (task_id, tenant, owner, holder, epoch, pending, acquired_at, expires_at)
@@ -45,7 +55,7 @@ export function openTurnValues(open: OpenTurn): unknown[] {
   const { taskId, scope, contextId, holder, ttlMs, takeOver, event } = open;
   return [
     ...[taskId, scope.tenant, scope.owner, contextId, holder, ttlMs, takeOver],
-    ...[event.kind, event.payload, event.writeId, event.messageId ?? null],
+    ...[event.kind, event.payload, event.writeId, event.messageId ?? null, open.maxMessages ?? null],
   ];
 }
 
@@ -58,7 +68,8 @@ export const openRefusal: Statement = {
   writes: false,
   text: `
 SELECT t.context_id, t.state, t.version, x.epoch, x.pending, ${remainingMs('x.expires_at')} AS remaining_ms,
-       m.seq AS message_seq, m.epoch AS message_epoch
+       m.seq AS message_seq, m.epoch AS message_epoch,
+       coalesce(t.version >= $5::bigint AND ${countMessages('t.id', '$5')} >= $5, false) AS is_full
   FROM tasks t
   LEFT JOIN task_leases x ON x.task_id = t.id
   LEFT JOIN task_events m ON m.task_id = t.id AND m.message_id = $4
@@ -77,4 +88,5 @@ export interface OpenRefusalRow {
   /** Null: the message is not in the log. */
   readonly message_seq: number | null;
   readonly message_epoch: number | null;
+  readonly is_full: boolean;
 }
