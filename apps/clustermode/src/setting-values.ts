@@ -60,10 +60,10 @@ export function byteSize(): z.ZodType<number, string> {
     });
 }
 
-/** Words with commas between, none empty. */
+/** Words with commas between, none empty or with a space in it. */
 export function listOfWords(): z.ZodType<readonly string[], string> {
   return z
     .string()
     .transform((text) => text.split(',').map((word) => word.trim()))
-    .refine((words) => words.every((word) => word !== ''), 'has an empty entry');
+    .refine((words) => words.every((word) => /^\S+$/.test(word)), 'has an entry that is empty or holds a space');
 }
