@@ -1,0 +1,78 @@
+import { createCluster, type Cluster } from '@a2a-cluster/cluster';
+import { createSilentLogger } from '@a2a-cluster/core';
+import { createMemoryDatabase } from '@a2a-cluster/db';
+import { createTestDatabase, type TestProvider } from '@a2a-cluster/testing';
+import { agentCardFor } from '../../../apps/clustermode/src/agent/card.js';
+import { createDemoAgent } from '../../../apps/clustermode/src/agent/demo-agent.js';
+import { createApp } from '../../../apps/clustermode/src/app.js';
+import { createAuthentication, type Authentication } from '../../../apps/clustermode/src/auth.js';
+import { parseAuthTokens } from '../../../apps/clustermode/src/auth-tokens.js';
+import { listen } from '../../../apps/clustermode/src/http-server.js';
+import { HEARTBEAT_MS, TTL_MS } from './replica-process.js';
+import { Rows } from './rows.js';
+
+/** The databases, and the one without a server. */
+export type DoorProvider = TestProvider | 'memory';
+
+/** The whole server of the command line in this process, behind a real socket, with the demo agent. */
+export interface FrontDoor {
+  readonly base: string;
+  readonly cluster: Cluster;
+  /** The tables, past all of our own code; not in memory. */
+  readonly rows: Rows | null;
+  close(): Promise<void>;
+}
+
+/** What {@link openFrontDoor} is told. */
+export interface FrontDoorOptions {
+  readonly provider: DoorProvider;
+  /** As in the environment; absent: everybody may do everything. */
+  readonly authTokens?: string;
+  /** In place of what `authTokens` makes. */
+  readonly authentication?: Authentication;
+  /** In bytes. */
+  readonly bodyLimit?: number;
+}
+
+/** Starts one on a database of its own. */
+export async function openFrontDoor(options: FrontDoorOptions): Promise<FrontDoor> {
+  const { provider, authTokens, bodyLimit = 256 * 1024 } = options;
+  const grants = authTokens === undefined ? undefined : parseAuthTokens(authTokens).grants;
+  const authentication = options.authentication ?? createAuthentication(grants);
+  const server = await listen({ host: '127.0.0.1', port: 0 });
+  const base = `http://127.0.0.1:${server.port}`;
+  const database = provider === 'memory' ? null : await createTestDatabase({ provider });
+  const logger = createSilentLogger();
+  const cluster = await createCluster({
+    ...(database === null ? { database: createMemoryDatabase() } : { databaseUrl: database.url }),
+    agentCard: agentCardFor({ publicUrl: base, authenticated: true }),
+    executor: createDemoAgent(),
+    logger,
+    lease: { ttlMs: TTL_MS, heartbeatMs: HEARTBEAT_MS },
+    push: { allowPrivate: true },
+    databaseOptions: { poolSize: 4 },
+  });
+  const rows = database && (await Rows.open(database.url));
+  server.serve(
+    createApp({
+      requestHandler: cluster.requestHandler,
+      authentication,
+      bodyLimit,
+      health: () => ({ ...cluster.status() }),
+      logger,
+      streaming: cluster.streaming(),
+    }),
+  );
+  await cluster.start();
+  return {
+    base,
+    cluster,
+    rows,
+    close: async () => {
+      await cluster.close({ drainTimeoutMs: 1 });
+      await server.close();
+      await rows?.close();
+      await database?.drop();
+    },
+  };
+}
