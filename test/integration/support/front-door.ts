@@ -1,3 +1,4 @@
+import type { AgentExecutor } from '@a2a-js/sdk/server';
 import { createCluster, type Cluster } from '@a2a-cluster/cluster';
 import { createSilentLogger } from '@a2a-cluster/core';
 import { createMemoryDatabase } from '@a2a-cluster/db';
@@ -14,7 +15,7 @@ import { Rows } from './rows.js';
 /** The databases, and the one without a server. */
 export type DoorProvider = TestProvider | 'memory';
 
-/** The whole server of the command line in this process, behind a real socket, with the demo agent. */
+/** The whole server of the command line in this process, behind a real socket. */
 export interface FrontDoor {
   readonly base: string;
   readonly cluster: Cluster;
@@ -30,6 +31,8 @@ export interface FrontDoorOptions {
   readonly authTokens?: string;
   /** In place of what `authTokens` makes. */
   readonly authentication?: Authentication;
+  /** Default: the demo agent. */
+  readonly executor?: AgentExecutor;
   /** In bytes. */
   readonly bodyLimit?: number;
 }
@@ -46,7 +49,7 @@ export async function openFrontDoor(options: FrontDoorOptions): Promise<FrontDoo
   const cluster = await createCluster({
     ...(database === null ? { database: createMemoryDatabase() } : { databaseUrl: database.url }),
     agentCard: agentCardFor({ publicUrl: base, authenticated: true }),
-    executor: createDemoAgent(),
+    executor: options.executor ?? createDemoAgent(),
     logger,
     lease: { ttlMs: TTL_MS, heartbeatMs: HEARTBEAT_MS },
     push: { allowPrivate: true },
