@@ -4,6 +4,7 @@ import type { ContractOptions } from './fixture.js';
 import { describeJournal } from './journal-contract.js';
 import { describeLeases } from './lease-contract.js';
 import { describeLog } from './log-contract.js';
+import { describeNames } from './names-contract.js';
 import { describeQueries } from './queries-contract.js';
 import { describeStrings } from './strings-contract.js';
 import { describeSweep } from './sweep-contract.js';
@@ -32,5 +33,6 @@ export function describeDatabaseContract(options: ContractOptions): void {
     describeLog(context);
     describeQueries(context);
     describeStrings(context);
+    describeNames(context);
   });
 }
