@@ -79,6 +79,14 @@ export class Rows {
       .join(', ');
   }
 
+  /** Whose rows there are, as `tenant/owner`. */
+  async scopes(): Promise<string[]> {
+    const tables = ['tasks', 'task_leases', 'push_notification_configs'];
+    const each = tables.map((table) => `SELECT tenant, owner FROM ${table}`);
+    const rows = await this.query(each.join(' UNION '));
+    return rows.map((row) => `${String(row['tenant'])}/${String(row['owner'])}`).sort();
+  }
+
   /** Whether the database takes a write now: a process stopped inside one holds SQLite's only lock. */
   async isWritable(): Promise<boolean> {
     try {
