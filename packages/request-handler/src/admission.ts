@@ -4,6 +4,9 @@ import type { ServerCallContext } from '@a2a-js/sdk/server';
 import { isStorableKey, isStorableName, type Scope } from '@a2a-cluster/core';
 import { malformed, taskNotFound } from './refusals.js';
 
+/** How many other tasks a message may refer to. */
+const MOST_REFERENCES = 100;
+
 /** What is asked of a message before anything is read or written. */
 export interface AdmissionRules {
   readonly card: AgentCard;
@@ -30,6 +33,9 @@ export function checkMessage(
   if (message.contextId && !isStorableKey(message.contextId)) {
     throw malformed('message.contextId is too long or has characters that cannot be stored.');
   }
+  // Each is a read of its own, before the turn.
+  if ((message.referenceTaskIds?.length ?? 0) > MOST_REFERENCES)
+    throw malformed(`message.referenceTaskIds may name ${MOST_REFERENCES} tasks.`);
   return message;
 }
 

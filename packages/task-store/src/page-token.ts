@@ -23,6 +23,8 @@ export function decodePageToken(token: string): PageCursor {
   const cursor = { statusTimestamp: text.slice(0, Math.max(bar, 0)), taskId: text.slice(bar + 1) };
   // No token of ours holds what cannot be stored, and a database would choke on NUL.
   const isOurs = bar !== -1 && isStorableKey(cursor.taskId) && !cursor.statusTimestamp.includes('\u0000');
-  if (!isOurs) throw new RequestMalformedError('Invalid page token format.');
+  // The decoder takes anything; what it skipped or replaced would be another place than the one that was meant.
+  if (!isOurs || encodePageToken(cursor) !== token)
+    throw new RequestMalformedError('Invalid page token format.');
   return cursor;
 }

@@ -87,11 +87,26 @@ function toQuery({ request, context, ownerResolver }: ListCall): Omit<TaskListQu
   };
 }
 
-/** The form in which timestamps are stored: in UTC with milliseconds, so that their order is that of the bytes. */
+/** A day, or a day and a time with its zone: without one the time would depend on the zone of the replica. */
+const TIMESTAMP = /^(\d{4}-\d\d-\d\d)(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d))?$/i;
+
+/**
+ * The form in which timestamps are stored: in UTC with milliseconds and a year of four digits, so that their order is
+ * that of the bytes.
+ */
 function toIso(timestamp: string): string {
+  const day = TIMESTAMP.exec(timestamp)?.[1];
   const time = Date.parse(timestamp);
-  if (Number.isNaN(time)) throw new RequestMalformedError('statusTimestampAfter is not a time.');
-  return new Date(time).toISOString();
+  if (day === undefined || Number.isNaN(time) || !isDay(day))
+    throw new RequestMalformedError('statusTimestampAfter is not a time.');
+  const iso = new Date(time).toISOString();
+  if (!/^\d/.test(iso)) throw new RequestMalformedError('statusTimestampAfter is out of range.');
+  return iso;
+}
+
+/** Whether a day is in the calendar; the parser takes the 30th of February for the 1st of March. */
+function isDay(day: string): boolean {
+  return new Date(day).toISOString().startsWith(day);
 }
 
 function readable(listed: readonly ListedTask[], logger: Logger): Task[] {

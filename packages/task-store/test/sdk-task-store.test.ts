@@ -136,6 +136,24 @@ describe.each(['memory' as const, ...availableProviders()])("the SDK's task stor
     },
   );
 
+  test.each(['fGE', 'fGE=\n', 'fGE=x', 'f!GE=', Buffer.from([0x7c, 0xff]).toString('base64')])(
+    'refuses a page token that the decoder would take, and no store made: %j',
+    async (pageToken) => {
+      await expect(store.list(request({ pageToken }), alice)).rejects.toBeInstanceOf(RequestMalformedError);
+    },
+  );
+
+  test.each([
+    ['in words', 'March 7, 2026'],
+    ['without a zone', '2026-01-02T00:00:00'],
+    ['in no calendar', '2026-02-30'],
+    ['past four digits of a year', '+012026-01-02T00:00:00Z'],
+    ['past them by its zone', '9999-12-31T23:59:59-01:00'],
+  ])('refuses a time %s', async (_, statusTimestampAfter) => {
+    const listed = store.list(request({ statusTimestampAfter }), alice);
+    await expect(listed).rejects.toBeInstanceOf(RequestMalformedError);
+  });
+
   test('cuts the history as asked', async () => {
     const lengthOf = async (historyLength?: number): Promise<number | undefined> => {
       const more = historyLength === undefined ? {} : { historyLength };

@@ -68,6 +68,25 @@ export class Rows {
     return Number(row?.['n']);
   }
 
+  /** How many rows the tables have, as one text to compare. */
+  async counts(): Promise<string> {
+    const tables = ['tasks', 'task_snapshots', 'task_events', 'task_leases', 'push_notification_configs'];
+    const each = tables.map((table) => `SELECT '${table}' AS name, count(*) AS n FROM ${table}`);
+    const rows = await this.query(each.join(' UNION ALL '));
+    return rows
+      .map((row) => `${String(row['name'])}: ${String(row['n'])}`)
+      .sort()
+      .join(', ');
+  }
+
+  /** Whose rows there are, as `tenant/owner`. */
+  async scopes(): Promise<string[]> {
+    const tables = ['tasks', 'task_leases', 'push_notification_configs'];
+    const each = tables.map((table) => `SELECT tenant, owner FROM ${table}`);
+    const rows = await this.query(each.join(' UNION '));
+    return rows.map((row) => `${String(row['tenant'])}/${String(row['owner'])}`).sort();
+  }
+
   /** Whether the database takes a write now: a process stopped inside one holds SQLite's only lock. */
   async isWritable(): Promise<boolean> {
     try {

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import express from 'express';
 import type { ErrorRequestHandler, Request, RequestHandler } from 'express';
 import { isDeeperThan } from '@a2a-cluster/core';
@@ -16,11 +17,12 @@ const TOO_LARGE = { type: 'entity.too.large', status: 413 };
  * one counted too. The parsers inside the SDK's handlers, with a smaller limit, find it read already.
  *
  * The parser reads a body that is too large to its end before it says so. Here the answer comes as soon as the size
- * is announced or reached, and who then goes on sending is cut off.
+ * is announced or reached, and who then goes on sending is cut off. Bytes that are no UTF-8 are refused: decoded, they
+ * would all be one replacement character, and two ids one.
  */
 export function jsonBody(types: readonly string[], limits: BodyLimits): RequestHandler {
   const limit = limits.bytes;
-  const parse = express.json({ type: [...types], limit, strict: false });
+  const parse = express.json({ type: [...types], limit, strict: false, verify: checkUtf8 });
   return (req, res, next) => {
     let bytes = 0;
     let over = false;
@@ -51,6 +53,11 @@ function stopSending(req: Request): void {
   req.resume();
 }
 
+// eslint-disable-next-line max-params -- the parser's own signature
+function checkUtf8(_req: unknown, _res: unknown, body: Buffer, charset: string): void {
+  if (charset === 'utf-8' && !isUtf8(body)) throw new Error('The body is not UTF-8.');
+}
+
 /** Whether a body comes with the request. */
 export function hasBody(req: Request): boolean {
   const length = req.header('content-length');
@@ -67,8 +74,9 @@ export function problemOf(error: Parameters<ErrorRequestHandler>[0]): Problem {
   const { status, type, message } = Object(error) as { status?: unknown; type?: unknown; message?: unknown };
   if (type === 'entity.too.large') return bodyTooLarge('The body is larger than this server accepts.');
   if (type === 'entity.parse.failed') return notJson('The body is not JSON.');
+  if (type === 'entity.verify.failed') return notJson('The body is not UTF-8.');
   if (status === 415) return wrongContentType(`The body cannot be read: ${String(message)}.`);
-  if (error instanceof URIError) return malformed('The path has a broken percent escape.');
+  if (error instanceof URIError) return malformed('The address has a broken percent escape.');
   if (status === 400) return malformed('The request could not be read to its end.');
   return internal('Something went wrong in this server.');
 }

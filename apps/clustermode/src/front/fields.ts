@@ -35,11 +35,20 @@ export const struct = z.record(z.string(), z.unknown(), 'must be an object').opt
 
 /** A whole number from 0, as a number or as its digits, or not set. */
 export const count = z
-  .union([z.int32().min(0), z.string().regex(/^\d{1,9}$/)], 'must be a whole number, 0 or more')
+  .unknown()
+  .refine(isCount, 'must be a whole number, 0 or more, of at most 31 bits')
   .optional();
 
+function isCount(value: unknown): boolean {
+  if (value === undefined) return true;
+  if (typeof value === 'string') return /^\d{1,9}$/.test(value);
+  return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value < 2 ** 31;
+}
+
 /** A name that no list of ours holds is left to the SDK; here only the type counts. */
-export const enumName = z.union([z.string(), z.int32()], 'must be the name of a value').optional();
+export const enumName = z
+  .union([z.string(), z.int32('must be the name of a value')], 'must be the name of a value')
+  .optional();
 
 /** A tenant, a context: a text that every database can store and compare byte for byte, or not set. */
 export const name = z
@@ -54,6 +63,9 @@ export const key = z
 
 /** A task's id: one that cannot be stored is left to the handler, for which no such task exists. */
 export const taskId = text;
+
+/** The same where the SDK would hand on that there is none. */
+export const neededTaskId = z.string('is required and must be a string');
 
 /** An absolute URL. */
 export const url = z
@@ -75,7 +87,11 @@ export const headerText = z
   .optional();
 
 /** Bytes in base64, in either alphabet. */
-export const base64 = z.string('must be a string').regex(/^[A-Za-z0-9+/\-_]*={0,2}$/, 'must be base64');
+export const base64 = z
+  .string('must be a string')
+  .regex(/^[A-Za-z0-9+/\-_]*={0,2}$/, 'must be base64')
+  // One letter of a group of four holds six bits: no byte.
+  .refine((value) => value.replace(/=+$/, '').length % 4 !== 1, 'must be base64');
 
 /** Exactly one of the named fields is set. */
 export function exactlyOne(names: readonly string[]): [(value: object) => boolean, string] {

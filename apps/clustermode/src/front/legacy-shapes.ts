@@ -7,6 +7,7 @@ import {
   headerText,
   key,
   name,
+  neededTaskId,
   proto,
   struct,
   taskId,
@@ -60,7 +61,7 @@ const message = proto({
 
 const sendMessage = proto({ message, configuration: configuration.optional(), metadata: struct });
 const oneTask = proto({
-  id: taskId,
+  id: neededTaskId,
   historyLength: count,
   pushNotificationConfigId: name,
   metadata: struct,
@@ -73,7 +74,7 @@ export const legacyRpcShapes: ReadonlyMap<string, Shape> = new Map<string, Shape
   ['tasks/get', oneTask],
   ['tasks/cancel', oneTask],
   ['tasks/resubscribe', oneTask],
-  ['tasks/pushNotificationConfig/set', proto({ taskId: key, pushNotificationConfig: pushConfig })],
+  ['tasks/pushNotificationConfig/set', proto({ taskId: neededTaskId, pushNotificationConfig: pushConfig })],
   ['tasks/pushNotificationConfig/get', oneTask],
   ['tasks/pushNotificationConfig/list', oneTask],
   ['tasks/pushNotificationConfig/delete', oneTask],

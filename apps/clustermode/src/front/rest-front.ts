@@ -14,7 +14,7 @@ import {
   type Problem,
 } from './problem.js';
 import { findRoute, type RestRoute } from './rest-routes.js';
-import type { Shape } from './shapes.js';
+import { noFields, type Shape } from './shapes.js';
 
 const JSON_TYPES = ['application/json', A2A_CONTENT_TYPE];
 
@@ -31,8 +31,7 @@ export function restFront(limits: BodyLimits): Router {
     const problem = route === undefined ? noRoute('There is nothing at this path.') : pathProblem(req, route);
     if (problem?.httpStatus === 405) res.setHeader('Allow', Object.keys(route?.methods ?? {}).join(', '));
     if (problem !== undefined) return sendRestProblem(req, res, problem);
-    const shape = route?.methods[req.method];
-    if (shape !== undefined) found.set(req, shape);
+    found.set(req, route?.methods[req.method] ?? noFields);
     next();
   };
 
@@ -75,8 +74,11 @@ function pathProblem(req: Request, route: RestRoute): Problem | undefined {
 const WHOLE_NUMBERS = ['historyLength', 'history_length', 'pageSize'];
 const NAMES = ['contextId', 'tenant'];
 
+/** @throws URIError when the query has a broken percent escape. */
 function queryProblem(req: Request): Problem | undefined {
   const query: Readonly<Record<string, unknown>> = req.query;
+  // express would put a replacement character in place of a broken escape, and make two ids one.
+  decodeURIComponent(req.originalUrl.split('?').slice(1).join('?'));
   for (const [name, value] of Object.entries(query)) {
     if (typeof value !== 'string') return malformed(`${name} must not be given twice.`);
     if (WHOLE_NUMBERS.includes(name) && !/^\d{0,9}$/.test(value)) {

@@ -67,6 +67,9 @@ export const sendMessage: Shape = proto({
   metadata: struct,
 });
 
+/** The body of what takes none: one that comes all the same is an object, into which the SDK writes the tenant. */
+export const noFields: Shape = proto({});
+
 /** `TaskPushNotificationConfig` as a request to create one. */
 export const createPushConfig: Shape = pushConfig;
 

@@ -4,6 +4,7 @@ import type { ContractOptions } from './fixture.js';
 import { describeJournal } from './journal-contract.js';
 import { describeLeases } from './lease-contract.js';
 import { describeLog } from './log-contract.js';
+import { describeNames } from './names-contract.js';
 import { describePushQueue } from './push-queue-contract.js';
 import { describeQueries } from './queries-contract.js';
 import { describeStrings } from './strings-contract.js';
@@ -34,5 +35,6 @@ export function describeDatabaseContract(options: ContractOptions): void {
     describeQueries(context);
     describeStrings(context);
     describePushQueue(context);
+    describeNames(context);
   });
 }
