@@ -4,7 +4,9 @@ import type { ContractOptions } from './fixture.js';
 import { describeJournal } from './journal-contract.js';
 import { describeLeases } from './lease-contract.js';
 import { describeLog } from './log-contract.js';
+import { describeDeadLetters } from './push-operators-contract.js';
 import { describePushQueue } from './push-queue-contract.js';
+import { describeSettlements } from './push-settle-contract.js';
 import { describeQueries } from './queries-contract.js';
 import { describeStrings } from './strings-contract.js';
 import { describeSweep } from './sweep-contract.js';
@@ -34,5 +36,7 @@ export function describeDatabaseContract(options: ContractOptions): void {
     describeQueries(context);
     describeStrings(context);
     describePushQueue(context);
+    describeSettlements(context);
+    describeDeadLetters(context);
   });
 }
