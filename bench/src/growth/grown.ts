@@ -4,6 +4,7 @@ import {
   isTotal,
   listCalls,
   openRaw,
+  pushCalls,
   readCalls,
   startCapture,
   writeCalls,
@@ -46,7 +47,7 @@ export async function openGrown(context: BenchContext, size: GrowthSize): Promis
     const explainAll = (calls: Parameters<typeof explainCalls>[0]['calls']): Promise<readonly Explained[]> =>
       explainCalls({ provider: context.database, database, capture, raw, calls });
     const lists = await explainAll(listCalls(size));
-    const others = await explainAll([...readCalls(size), ...writeCalls(size)]);
+    const others = await explainAll([...readCalls(size), ...writeCalls(size), ...pushCalls(size)]);
     const wrong = [
       ...wrongPages(
         context.database,

@@ -9,6 +9,7 @@ import {
   isTotal,
   listCalls,
   openRaw,
+  pushCalls,
   readCalls,
   startCapture,
   writeCalls,
@@ -27,6 +28,7 @@ import type { Database } from '../src/database.js';
 
 const lists = listCalls(SMALL_GROWTH);
 const others = [...readCalls(SMALL_GROWTH), ...writeCalls(SMALL_GROWTH)];
+const pushes = pushCalls(SMALL_GROWTH);
 
 // The statements are those that the code sends, taken from the driver: none is written down here.
 describe.each(availableProviders())('plans on a grown %s', (provider) => {
@@ -64,10 +66,33 @@ describe.each(availableProviders())('plans on a grown %s', (provider) => {
   });
 
   test('nothing else reads a table that grows from end to end, nor sorts more than it is asked for', async () => {
-    const plans = await plansOf(others);
+    const plans = await plansOf([...others, ...pushes]);
     expect(wrongReads(plans)).toEqual([]);
     const tables = new Set(plans.flatMap(({ plan }) => plan.steps.map(({ table }) => table)));
-    expect([...tables].sort()).toEqual([...GROWING_TABLES, 'task_leases'].sort());
+    expect([...tables].sort()).toEqual([...GROWING_TABLES, 'push_dead_letters', 'task_leases'].sort());
+  });
+
+  test('what is due is found by an index, and what a commit has to deliver by its task', async () => {
+    const entered = async (call: string): Promise<string[]> => {
+      const plans = await plansOf(pushes.filter(({ name }) => name === call));
+      const steps = plans.flatMap(({ plan }) => plan.steps);
+      return steps
+        .filter(({ table }) => table.startsWith('push_'))
+        .map(({ table, index, columns }) => `${table} by ${columns.at(-1) ?? ''} of ${index ?? 'no index'}`);
+    };
+    const dueIndex = provider === 'mysql' ? 'status_due_at_idx' : 'due_at_idx';
+    expect(await entered('claimDue')).toContain(
+      `push_notification_configs by due_at of push_notification_configs_${dueIndex}`,
+    );
+    // The first entry of a partial index is the earliest: it needs no bound.
+    const next = await entered('nextDue');
+    expect(next.filter((step) => !step.includes(dueIndex))).toEqual([]);
+    const key =
+      /by (task_id|config_id|rowid) of (push_notification_configs_pkey|PRIMARY|sqlite_autoindex|no index)/;
+    expect((await entered('claimOf')).filter((step) => !key.test(step))).toEqual([]);
+    expect(await entered('claimDeadLetters')).toContain(
+      'push_dead_letters by due_at of push_dead_letters_due_at_idx',
+    );
   });
 
   // It has no index on expires_at on purpose: its leases are read as a whole, and are few.

@@ -15,6 +15,7 @@ describe.each(availableProviders())('a test database on %s', (provider) => {
         'task_snapshots',
         'task_events',
         'task_leases',
+        'push_dead_letters',
         'push_notification_configs',
       ]) {
         expect(await raw.query(`SELECT * FROM ${table}`)).toEqual([]);

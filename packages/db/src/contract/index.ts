@@ -5,7 +5,9 @@ import { describeJournal } from './journal-contract.js';
 import { describeLeases } from './lease-contract.js';
 import { describeLog } from './log-contract.js';
 import { describeNames } from './names-contract.js';
+import { describeDeadLetters } from './push-operators-contract.js';
 import { describePushQueue } from './push-queue-contract.js';
+import { describeSettlements } from './push-settle-contract.js';
 import { describeQueries } from './queries-contract.js';
 import { describeStrings } from './strings-contract.js';
 import { describeSweep } from './sweep-contract.js';
@@ -36,5 +38,7 @@ export function describeDatabaseContract(options: ContractOptions): void {
     describeStrings(context);
     describePushQueue(context);
     describeNames(context);
+    describeSettlements(context);
+    describeDeadLetters(context);
   });
 }

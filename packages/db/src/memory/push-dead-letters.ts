@@ -1,4 +1,4 @@
-import { urlOf } from '../statements/push-queue-rules.js';
+import { storableText, urlOf } from '../statements/push-queue-rules.js';
 import type {
   ClaimedDeadLetter,
   DeadLetterListing,
@@ -24,7 +24,7 @@ export function createMemoryDeadLetters(tables: MemoryTables): DeadLetterStateme
       record.holder = null;
       record.dueAtMs = null;
       if (error === null) record.deliveredAtMs = tables.nowMs();
-      else Object.assign(record, { error, attempts: record.attempts + 1 });
+      else Object.assign(record, { error: storableText(error), attempts: record.attempts + 1 });
       return true;
     },
     listDeadLetters: async ({ taskId, limit }) =>
@@ -53,7 +53,8 @@ function bury(tables: MemoryTables, burial: Parameters<PushQueueStatements['bury
   clearFailures(record);
   record.dueAtMs = nowMs + ttlMs;
   const { scope } = record.config;
-  const { attempts, error } = letter;
+  const { attempts } = letter;
+  const error = storableText(letter.error);
   const fresh = { dueAtMs: null, holder: null, claim: 0, deliveredAtMs: null, diedAtMs: nowMs };
   tables.deadLetters = [
     ...tables.deadLetters.filter((one) => !isAt(one, letter)),

@@ -1,5 +1,5 @@
 import { isTerminalName } from '@a2a-cluster/core';
-import { FORGOTTEN_AFTER_MS, putOffMs } from '../statements/push-queue-rules.js';
+import { FORGOTTEN_AFTER_MS, putOffMs, storableText } from '../statements/push-queue-rules.js';
 import type {
   ClaimedPush,
   DuePushes,
@@ -126,7 +126,7 @@ function proceed(tables: MemoryTables, record: PushRecord, next: PushSettlement[
     else putOff(tables, record);
     return;
   }
-  record.lastError = next.error;
+  record.lastError = storableText(next.error);
   if (next.kind === 'disable') {
     record.status = 'disabled';
     record.dueAtMs = null;

@@ -71,7 +71,14 @@ async function readFacts(session: Session): Promise<ServerFacts> {
   };
 }
 
-const TABLES = ['tasks', 'task_snapshots', 'task_events', 'task_leases', 'push_notification_configs'];
+const TABLES = [
+  'tasks',
+  'task_snapshots',
+  'task_events',
+  'task_leases',
+  'push_notification_configs',
+  'push_dead_letters',
+];
 
 async function checkSchema(pool: Pool): Promise<readonly string[]> {
   const tables = await read(

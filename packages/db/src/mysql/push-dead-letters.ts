@@ -37,10 +37,7 @@ export function createDeadLetters(pools: PushPools): DeadLetterStatements {
     async listDeadLetters({ taskId, limit }) {
       const find =
         taskId === undefined
-          ? statement(
-              `${LISTED} ORDER BY d.died_at DESC, d.task_id DESC, d.config_id DESC, d.seq DESC LIMIT ?`,
-              limit,
-            )
+          ? statement(`${LISTED} ORDER BY d.died_at DESC LIMIT ?`, limit)
           : statement(
               `${LISTED} WHERE d.task_id = ? ORDER BY d.died_at DESC, d.config_id DESC, d.seq DESC LIMIT ?`,
               taskId,

@@ -2,6 +2,7 @@ import type { PushQueueStatements } from '../statements/push-queue.js';
 import { claimDue, claimOf, type PushPools } from './push-claims.js';
 import { createDeadLetters } from './push-dead-letters.js';
 import { createPushOperators } from './push-operators.js';
+import { msBetween } from './push-rows.js';
 import { settle } from './push-settle.js';
 import { read, write } from './reads.js';
 import { numberAt } from './rows.js';
@@ -24,10 +25,11 @@ export function createPushQueue(pools: PushPools): PushQueueStatements {
       return (await write(pools.writes, store)) > 0;
     },
     async nextDue() {
-      const sql = `SELECT TIMESTAMPDIFF(MICROSECOND, SYSDATE(6), MIN(due_at)) / 1000e0 AS due_in_ms
-        FROM push_notification_configs WHERE status = 'active'`;
+      const sql = `SELECT ${msBetween('SYSDATE(6)', 'due_at')} AS due_in_ms
+        FROM push_notification_configs FORCE INDEX (push_notification_configs_status_due_at_idx)
+        WHERE status = 'active' AND due_at IS NOT NULL ORDER BY due_at LIMIT 1`;
       const [row] = await read(pools.reads, statement(sql));
-      return row && row['due_in_ms'] !== null ? numberAt(row, 'due_in_ms') : null;
+      return row ? numberAt(row, 'due_in_ms') : null;
     },
   };
 }

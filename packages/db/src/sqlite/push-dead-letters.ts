@@ -90,5 +90,5 @@ const LISTED = `
 SELECT d.task_id, d.config_id, d.tenant, d.owner, coalesce(c.url, '') AS url, d.seq, d.attempts, d.error,
        max(0, ${NOW} - d.died_at) AS age_ms, d.due_at IS NOT NULL AS queued, d.delivered_at IS NOT NULL AS delivered
   FROM push_dead_letters d LEFT ${OF_CONFIG}`;
-const LIST = `${LISTED} ORDER BY d.died_at DESC, d.task_id DESC, d.config_id DESC, d.seq DESC LIMIT ?`;
+const LIST = `${LISTED} ORDER BY d.died_at DESC LIMIT ?`;
 const LIST_OF = `${LISTED} WHERE d.task_id = ? ORDER BY d.died_at DESC, d.config_id DESC, d.seq DESC LIMIT ?`;

@@ -121,8 +121,21 @@ function kindOf(row: SqlRow): 'waits' | 'done' | 'forgotten' | 'idle' {
   return isTerminalName(textAt(row, 'state')) ? 'done' : 'idle';
 }
 
-/** One statement for all of them. */
+/** One statement for all of them. MATERIALIZED, or SQLite reads the configs from end to end to find theirs. */
 const SETTLE = `
+WITH s AS MATERIALIZED (
+  SELECT value ->> 'taskId' AS task_id, value ->> 'configId' AS config_id, value ->> 'claim' AS claim,
+         value ->> 'position' AS position, value ->> 'delivered' AS delivered, value ->> 'kind' AS kind,
+         value ->> 'ms' AS ms, value ->> 'error' AS error FROM json_each(?)),
+j AS MATERIALIZED (
+  SELECT c.rowid AS row, max(c.position, s.position) AS position, s.delivered, s.error, s.ms,
+         s.delivered OR coalesce(c.body_seq <= s.position, 0) AS cleared,
+         CASE WHEN s.position > c.position THEN ${NOW} ELSE c.changed_at END AS changed_at,
+         CASE WHEN s.kind <> 'release' THEN s.kind WHEN t.version > max(c.position, s.position) THEN 'due'
+              WHEN t.state IN (${TERMINAL_LIST}) THEN 'done' ELSE 'put off' END AS next
+    FROM s CROSS JOIN push_notification_configs c ON c.task_id = s.task_id AND c.config_id = s.config_id
+    LEFT JOIN tasks t ON t.id = c.task_id
+   WHERE c.claim = s.claim AND c.holder IS NOT NULL)
 UPDATE push_notification_configs AS c
    SET position = j.position,
        changed_at = j.changed_at,
@@ -136,17 +149,7 @@ UPDATE push_notification_configs AS c
        holder = CASE WHEN j.next = 'keep' THEN c.holder END,
        due_at = CASE WHEN j.next IN ('keep', 'retry') THEN ${NOW} + CAST(j.ms AS INTEGER) WHEN j.next = 'due' THEN ${NOW}
                      WHEN j.next = 'put off' THEN ${putOff('j.changed_at')} END
-  FROM (SELECT c.rowid AS row, max(c.position, s.position) AS position, s.delivered, s.error, s.ms,
-               s.delivered OR coalesce(c.body_seq <= s.position, 0) AS cleared,
-               CASE WHEN s.position > c.position THEN ${NOW} ELSE c.changed_at END AS changed_at,
-               CASE WHEN s.kind <> 'release' THEN s.kind WHEN t.version > max(c.position, s.position) THEN 'due'
-                    WHEN t.state IN (${TERMINAL_LIST}) THEN 'done' ELSE 'put off' END AS next
-          FROM (SELECT value ->> 'taskId' AS task_id, value ->> 'configId' AS config_id, value ->> 'claim' AS claim,
-                       value ->> 'position' AS position, value ->> 'delivered' AS delivered, value ->> 'kind' AS kind,
-                       value ->> 'ms' AS ms, value ->> 'error' AS error FROM json_each(?)) s
-         CROSS JOIN push_notification_configs c ON c.task_id = s.task_id AND c.config_id = s.config_id
-          LEFT JOIN tasks t ON t.id = c.task_id
-         WHERE c.claim = s.claim AND c.holder IS NOT NULL) j
+  FROM j
  WHERE c.rowid = j.row
 RETURNING task_id, config_id`;
 

@@ -1,4 +1,4 @@
-const TABLES = 'tasks|task_events|task_snapshots|task_leases|push_notification_configs';
+const TABLES = 'tasks|task_events|task_snapshots|task_leases|push_notification_configs|push_dead_letters';
 const NAMED = new RegExp(`\\b(${TABLES})["\`]?(?:\\s+(?:AS\\s+)?["\`]?(\\w+))?`, 'gi');
 
 /** The table behind each name a statement gives it: plans speak of aliases. */

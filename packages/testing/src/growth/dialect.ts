@@ -14,7 +14,14 @@ export interface Dialect {
   secondsFromNow(seconds: string): string;
 }
 
-const tables = ['tasks', 'task_snapshots', 'task_events', 'task_leases', 'push_notification_configs'];
+const tables = [
+  'tasks',
+  'task_snapshots',
+  'task_events',
+  'task_leases',
+  'push_notification_configs',
+  'push_dead_letters',
+];
 
 const recursive = (from: number, to: number): string =>
   `(WITH RECURSIVE r AS (SELECT ${from} AS n UNION ALL SELECT n + 1 FROM r WHERE n < ${to}) SELECT n FROM r) n`;

@@ -1,6 +1,14 @@
 import { openRaw, providerOfUrl, type RawConnection } from '../raw-connection.js';
 import { dialects, type Dialect } from './dialect.js';
-import { eventRows, leaseRows, pushConfigRows, snapshotRows, taskRows, type RowSource } from './rows.js';
+import {
+  deadLetterRows,
+  eventRows,
+  leaseRows,
+  pushConfigRows,
+  snapshotRows,
+  taskRows,
+  type RowSource,
+} from './rows.js';
 import type { GrowthSize } from './sizes.js';
 
 /** Tasks per INSERT: small enough that no undo log and no journal file grows large. */
@@ -48,5 +56,6 @@ async function insertTasks(part: {
   await insert(snapshotRows(size), ended);
   await insert(eventRows(), [from, to], ` CROSS JOIN (${seqs.join(' UNION ALL ')}) s`);
   await insert(leaseRows(dialect, size), running);
-  await insert(pushConfigRows(), [from, to]);
+  await insert(pushConfigRows(dialect, size), [from, to]);
+  await insert(deadLetterRows(dialect), [from, to], ' WHERE n % 10 = 3');
 }

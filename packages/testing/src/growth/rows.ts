@@ -94,14 +94,43 @@ export function leaseRows(dialect: Dialect, size: GrowthSize): RowSource {
   };
 }
 
-/** `push_notification_configs`: one of each task, as where every client asks for pushes. */
-export function pushConfigRows(): RowSource {
+/**
+ * `push_notification_configs`: one of each task, as where every client asks for pushes. Of ended tasks they are done, a
+ * few are disabled. Of those that run, half have events to deliver and are due or claimed; the others wait for events.
+ */
+export function pushConfigRows(dialect: Dialect, size: GrowthSize): RowSource {
   const url = `'https://example.org/hook'`;
+  const runs = `n > ${size.endedTasks}`;
+  const due = dialect.secondsFromNow('CASE WHEN n % 4 < 2 THEN -60 ELSE 3600 END');
   return {
     table: 'push_notification_configs',
     columns: {
+      origin: `'https://example.org'`,
+      position: `CASE WHEN ${runs} AND n % 2 = 1 THEN 1 ELSE ${size.eventsPerTask} END`,
+      status: `CASE WHEN ${runs} THEN 'active' WHEN n % 1000 = 7 THEN 'disabled' ELSE 'done' END`,
+      due_at: `CASE WHEN ${runs} THEN ${due} END`,
+      holder: `CASE WHEN ${runs} AND n % 4 = 3 THEN '${HOLDER}' END`,
+      claim: '1',
       ...{ task_id: TASK_ID, config_id: `'c-1'`, tenant: `'${MANY.tenant}'`, owner: `'${MANY.owner}'` },
       ...{ url, payload: `'{"url":"https://example.org/hook"}'`, wire_version: `'1.0'` },
+    },
+  };
+}
+
+/** `push_dead_letters`: one of every tenth task; of some the operator has asked for another attempt. */
+export function deadLetterRows(dialect: Dialect): RowSource {
+  return {
+    table: 'push_dead_letters',
+    columns: {
+      ...{
+        task_id: TASK_ID,
+        config_id: `'c-1'`,
+        seq: '1',
+        tenant: `'${MANY.tenant}'`,
+        owner: `'${MANY.owner}'`,
+      },
+      ...{ attempts: '5', error: `'answered 500'`, body: `'{}'`, content_type: `'application/json'` },
+      due_at: `CASE WHEN n % 500 = 3 THEN ${dialect.secondsFromNow('-60')} END`,
     },
   };
 }

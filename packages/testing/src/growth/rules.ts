@@ -13,8 +13,11 @@ export interface Explained {
   readonly plan: Plan;
 }
 
-/** Tables that grow for good; `task_leases` holds what runs. */
+/** Tables that grow for good; `task_leases` holds what runs, `push_dead_letters` what has failed. */
 export const GROWING_TABLES = ['tasks', 'task_events', 'task_snapshots', 'push_notification_configs'];
+
+/** Indexes over the few rows that have something to come: to read one from end to end is to read no more than that. */
+const PARTIAL_INDEXES = ['push_notification_configs_due_at_idx', 'push_notification_configs_disabled_idx'];
 
 /** The most rows of anything that a statement is asked for at once. */
 const MOST_ROWS = 500;
@@ -75,8 +78,10 @@ export function wrongTotals(totals: readonly Explained[]): readonly Explained[] 
 export function wrongReads(plans: readonly Explained[]): readonly Explained[] {
   return plans.filter(
     ({ plan }) =>
-      plan.steps.some(({ table, columns }) => GROWING_TABLES.includes(table) && columns.length === 0) ||
-      plan.sorts.some((rows) => rows !== null && rows > MOST_ROWS),
+      plan.steps.some(
+        ({ table, index, columns }) =>
+          GROWING_TABLES.includes(table) && columns.length === 0 && !PARTIAL_INDEXES.includes(index ?? ''),
+      ) || plan.sorts.some((rows) => rows !== null && rows > MOST_ROWS),
   );
 }
 

@@ -104,7 +104,7 @@ SELECT d.task_id, d.config_id, d.tenant, d.owner, coalesce(c.url, '') AS url, d.
 export const listDeadLetters: Statement = {
   name: 'listDeadLetters',
   writes: false,
-  text: `${LETTERS} ORDER BY d.died_at DESC, d.task_id DESC, d.config_id DESC, d.seq DESC LIMIT $1::int`,
+  text: `${LETTERS} ORDER BY d.died_at DESC LIMIT $1::int`,
 };
 
 /** The youngest of a task. `$1` task id, `$2` limit. */
@@ -114,7 +114,7 @@ export const listDeadLettersOf: Statement = {
   text: `${LETTERS} WHERE d.task_id = $1 ORDER BY d.died_at DESC, d.config_id DESC, d.seq DESC LIMIT $2::int`,
 };
 
-/** How many of each. */
+/** How many of each. Tasks are looked up one by one, for the configs that have something to come. */
 export const counts: Statement = {
   name: 'countPushes',
   writes: false,
@@ -123,6 +123,7 @@ SELECT w.waiting, w.retrying,
        (SELECT count(*)::int FROM push_notification_configs WHERE status = 'disabled') AS disabled,
        (SELECT count(*)::int FROM push_dead_letters WHERE delivered_at IS NULL) AS dead_letters
   FROM (SELECT count(*)::int AS waiting, (count(*) FILTER (WHERE c.attempts > 0))::int AS retrying
-          FROM push_notification_configs c JOIN tasks t ON t.id = c.task_id
-         WHERE c.due_at > '-infinity' AND t.version > c.position) w`,
+          FROM push_notification_configs c
+          JOIN LATERAL (SELECT t.version FROM tasks t WHERE t.id = c.task_id OFFSET 0) t ON t.version > c.position
+         WHERE c.due_at > '-infinity') w`,
 };
