@@ -4,6 +4,7 @@ import type { Scope } from '@a2a-cluster/core';
 import type { TaskListQuery } from '../statements/task-queries.js';
 import { event, followUp, freshScope } from './context.js';
 import type { ContractContext } from './context.js';
+import { MOST_CONFIGS_PER_TASK } from '../statements/task-queries.js';
 import { ODD_NAMES } from './odd-names.js';
 
 /** Every name is its own, wherever there are names: databases compare byte for byte (protocol 1). */
@@ -99,22 +100,29 @@ async function ownMessages(context: ContractContext): Promise<void> {
     expect(await context.db.log.findMessage({ taskId, messageId })).toEqual({ seq: epoch, epoch });
 }
 
+/** As many at a time as one task takes. */
 async function ownConfigs(context: ContractContext): Promise<void> {
+  for (let at = 0; at < ODD_NAMES.length; at += MOST_CONFIGS_PER_TASK)
+    await ownConfigsAmong(context, ODD_NAMES.slice(at, at + MOST_CONFIGS_PER_TASK));
+}
+
+async function ownConfigsAmong(context: ContractContext, names: readonly string[]): Promise<void> {
   const { taskId, scope } = await context.makeFreeTask();
-  for (const configId of ODD_NAMES) {
-    const row = { taskId, configId, scope, payload: JSON.stringify({ configId }), wireVersion: '1.0' };
-    expect(await context.db.pushConfigs.save(row)).toBe(true);
+  for (const configId of names) {
+    const payload = JSON.stringify({ configId });
+    const row = { taskId, configId, scope, payload, wireVersion: '1.0', origin: 'https://hook.example' };
+    expect(await context.db.pushConfigs.save(row)).toBe('saved');
   }
   const load = async (): Promise<string[]> =>
     (await context.db.pushConfigs.load({ taskId, scope })).map((row) => {
       expect(JSON.parse(row.payload)).toEqual({ configId: row.configId });
       return row.configId;
     });
-  expect((await load()).sort()).toEqual([...ODD_NAMES].sort());
+  expect((await load()).sort()).toEqual([...names].sort());
   for (const rest of [2, 1]) {
-    const gone = ODD_NAMES.filter((_, index) => index % 2 === rest % 2);
+    const gone = names.filter((_, index) => index % 2 === rest % 2);
     for (const configId of gone) await context.db.pushConfigs.remove({ taskId, scope, configId });
-    const left = rest === 1 ? [] : ODD_NAMES.filter((name) => !gone.includes(name));
+    const left = rest === 1 ? [] : names.filter((name) => !gone.includes(name));
     expect((await load()).sort()).toEqual([...left].sort());
   }
 }

@@ -190,7 +190,8 @@ function describeClaimOf(push: PushContext): void {
 function describeClaimDue(push: PushContext): void {
   const { context } = push;
   beforeEach(() => context.tamper.clearPushes());
-  const claimDue = (more: { limit?: number; exceptOrigins?: readonly string[] } = {}, db = context.db) =>
+  type Wish = { limit?: number; exceptOrigins?: readonly string[]; onlyOrigins?: readonly string[] };
+  const claimDue = (more: Wish = {}, db = context.db) =>
     db.pushQueue.claimDue({ ...CLAIMANT, limit: 10, exceptOrigins: [], ...more });
 
   test('take the longest due first, as many as are asked for', async () => {
@@ -211,6 +212,30 @@ function describeClaimDue(push: PushContext): void {
     const { claimed, seen } = await claimDue({ exceptOrigins: ['https://hook.example', 'https://none'] });
     expect([seen, claimed.map(key)]).toEqual([1, [key(there)]]);
     expect((await claimDue()).claimed.map(key)).toEqual([key(here)]);
+  });
+
+  test('take those of origins that are named, where some are', async () => {
+    const here = await push.waiting();
+    const there = await push.waiting({ origin: 'https://b.example:8443' });
+    expect(await claimDue({ onlyOrigins: [] })).toEqual({ claimed: [], seen: 0 });
+    const { claimed } = await claimDue({ onlyOrigins: ['https://b.example:8443', 'https://none'] });
+    expect(claimed.map(key)).toEqual([key(there)]);
+    const both = { onlyOrigins: ['https://hook.example'], exceptOrigins: ['https://hook.example'] };
+    expect(await claimDue(both)).toEqual({ claimed: [], seen: 0 });
+    expect((await claimDue()).claimed.map(key)).toEqual([key(here)]);
+  });
+
+  test("leave a config of another scope than its task's, which gets no event of it", async () => {
+    const { tenant, owner } = freshScope();
+    for (const scope of ['tenant', 'owner'] as const) {
+      const create = newTask();
+      const other = { ...create.scope, ...(scope === 'tenant' ? { tenant } : { owner }) };
+      const config = configOf({ taskId: create.taskId, scope: other });
+      await context.db.pushConfigs.save(config);
+      await context.db.journal.createTask(create);
+      const { claimed } = await context.db.pushQueue.claimOf({ ...CLAIMANT, taskIds: [create.taskId] });
+      expect([...claimed, ...(await claimDue()).claimed]).toEqual([]);
+    }
   });
 
   test('leave live claims and retries to come, and take over what has expired', async () => {
