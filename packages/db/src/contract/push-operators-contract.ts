@@ -7,6 +7,7 @@ import { CLAIMANT, PushContext, configOf, type MadePush } from './push-context.j
 export function describeDeadLetters(context: ContractContext): void {
   const push = new PushContext(context);
   describe('a dead letter', () => describeDeadLetter(push));
+  describe('a dead letter that is sent again', () => describeSentAgain(push));
   describe('a retry by an operator', () => describeOperatorRetry(push));
   describe('what operators see of pushes', () => describeSeen(push));
 }
@@ -27,10 +28,17 @@ async function buried(push: PushContext): Promise<{ readonly one: MadePush; read
   return { one, claim };
 }
 
+/** What the tests of dead letters ask. */
+function lettersOf(context: ContractContext) {
+  return {
+    claimLetters: () => context.db.pushQueue.claimDeadLetters({ ...CLAIMANT, limit: 10 }),
+    listOf: ({ taskId }: PushKey) => context.db.pushQueue.listDeadLetters({ taskId, limit: 10 }),
+  };
+}
+
 function describeDeadLetter(push: PushContext): void {
   const { context } = push;
-  const claimLetters = (limit = 10) => context.db.pushQueue.claimDeadLetters({ ...CLAIMANT, limit });
-  const listOf = ({ taskId }: PushKey) => context.db.pushQueue.listDeadLetters({ taskId, limit: 10 });
+  const { claimLetters, listOf } = lettersOf(context);
   beforeEach(() => context.tamper.clearPushes());
 
   test('comes with the move past its event, and the claim goes on', async () => {
@@ -71,7 +79,23 @@ function describeDeadLetter(push: PushContext): void {
     expect(await push.look(one)).toMatchObject({ position: 1 });
   });
 
-  test('is sent again when an operator asks, by one replica, with its config as it is now', async () => {
+  test('goes with its config', async () => {
+    const { one } = await buried(push);
+    const { taskId, configId } = one;
+    const stranger = { tenant: 'x', owner: 'y' };
+    await context.db.pushConfigs.remove({ taskId, configId, scope: stranger });
+    expect(await listOf(one)).toHaveLength(1);
+    await context.db.pushConfigs.remove({ taskId, configId, scope: one.task.scope });
+    expect(await listOf(one)).toEqual([]);
+  });
+}
+
+function describeSentAgain(push: PushContext): void {
+  const { context } = push;
+  const { claimLetters, listOf } = lettersOf(context);
+  beforeEach(() => context.tamper.clearPushes());
+
+  test('goes to one replica, with its config as it is now', async () => {
     const { one } = await buried(push);
     const config = configOf(one.task, {
       payload: '{"url":"https://b.example/"}',
@@ -125,16 +149,6 @@ function describeDeadLetter(push: PushContext): void {
     const settled = { ...key(one), seq: 2, error: null };
     expect(await context.db.pushQueue.settleDeadLetter({ ...settled, claim: 1 })).toBe(false);
     expect(await context.db.pushQueue.settleDeadLetter({ ...settled, claim: 2 })).toBe(true);
-  });
-
-  test('goes with its config', async () => {
-    const { one } = await buried(push);
-    const { taskId, configId } = one;
-    const stranger = { tenant: 'x', owner: 'y' };
-    await context.db.pushConfigs.remove({ taskId, configId, scope: stranger });
-    expect(await listOf(one)).toHaveLength(1);
-    await context.db.pushConfigs.remove({ taskId, configId, scope: one.task.scope });
-    expect(await listOf(one)).toEqual([]);
   });
 }
 

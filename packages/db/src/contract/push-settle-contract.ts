@@ -7,6 +7,7 @@ import { CLAIMANT, PushContext } from './push-context.js';
 export function describeSettlements(context: ContractContext): void {
   const push = new PushContext(context);
   describe('a settlement', () => describeSettlement(push));
+  describe('the end of a claim', () => describeEnd(push));
   describe('a failed attempt', () => describeRetry(push));
   describe('settlements of several replicas', () => describeRaces(push));
   describe('the body of an event', () => describeBody(push));
@@ -59,6 +60,29 @@ function describeSettlement(push: PushContext): void {
     expect(dueInMs).toBeGreaterThan(CLAIMANT.ttlMs + 1_000);
     expect(await push.settle(claim)).toBe(true);
   });
+
+  test('tells which of many were stored', async () => {
+    const [held, stale, done] = [await push.waiting(), await push.waiting(), await push.waiting()];
+    const claims = await Promise.all([held, stale, done].map((one) => push.claim(one)));
+    const list = claims.map(({ taskId, configId, claim }, n): PushSettlement => {
+      const next = n === 0 ? RETRY : ({ kind: 'release' } as const);
+      return { taskId, configId, claim: n === 1 ? claim + 1 : claim, position: 2, delivered: n === 2, next };
+    });
+    const none = { taskId: 'none', configId: 'none', claim: 1, position: 9, delivered: false, next: RETRY };
+    const stored = await context.db.pushQueue.settle([...list, none]);
+    const keyOf = ({ taskId, configId }: PushKey): PushKey => ({ taskId, configId });
+    expect(stored).toHaveLength(2);
+    expect(new Set(stored.map(({ taskId }) => taskId))).toEqual(new Set([held.taskId, done.taskId]));
+    expect(stored.map(keyOf)).toEqual(expect.arrayContaining([keyOf(held), keyOf(done)]));
+    expect(await push.look(held)).toMatchObject({ position: 2, attempts: 1, holder: null });
+    expect(await push.look(stale)).toMatchObject({ position: 1, holder: CLAIMANT.holder });
+    expect(await push.look(done)).toMatchObject({ position: 2, attempts: 0, holder: null });
+    expect(await context.db.pushQueue.settle([])).toEqual([]);
+  });
+}
+
+function describeEnd(push: PushContext): void {
+  const { context } = push;
 
   test('with events left makes them due at once, for everybody', async () => {
     const one = await push.waiting();
@@ -125,25 +149,6 @@ function describeSettlement(push: PushContext): void {
     expect({ holder, dueInMs }).toEqual({ holder: null, dueInMs: null });
     await push.age(one, 3_600_000);
     expect(await push.due([one])).toEqual([]);
-  });
-
-  test('tells which of many were stored', async () => {
-    const [held, stale, done] = [await push.waiting(), await push.waiting(), await push.waiting()];
-    const claims = await Promise.all([held, stale, done].map((one) => push.claim(one)));
-    const list = claims.map(({ taskId, configId, claim }, n): PushSettlement => {
-      const next = n === 0 ? RETRY : ({ kind: 'release' } as const);
-      return { taskId, configId, claim: n === 1 ? claim + 1 : claim, position: 2, delivered: n === 2, next };
-    });
-    const none = { taskId: 'none', configId: 'none', claim: 1, position: 9, delivered: false, next: RETRY };
-    const stored = await context.db.pushQueue.settle([...list, none]);
-    const keyOf = ({ taskId, configId }: PushKey): PushKey => ({ taskId, configId });
-    expect(stored).toHaveLength(2);
-    expect(new Set(stored.map(({ taskId }) => taskId))).toEqual(new Set([held.taskId, done.taskId]));
-    expect(stored.map(keyOf)).toEqual(expect.arrayContaining([keyOf(held), keyOf(done)]));
-    expect(await push.look(held)).toMatchObject({ position: 2, attempts: 1, holder: null });
-    expect(await push.look(stale)).toMatchObject({ position: 1, holder: CLAIMANT.holder });
-    expect(await push.look(done)).toMatchObject({ position: 2, attempts: 0, holder: null });
-    expect(await context.db.pushQueue.settle([])).toEqual([]);
   });
 }
 

@@ -11,6 +11,7 @@ export function describeQueries(context: ContractContext): void {
   describe('pages of a list', () => describePaging(context));
   describe('documents of several tasks', () => describeReadTasks(context));
   describe('push configs', () => describePushConfigs(context));
+  describe('changes of push configs', () => describePushConfigChanges(context));
 }
 
 const at = (minute: number): string => `2026-03-01T10:${String(minute).padStart(2, '0')}:00.000Z`;
@@ -136,18 +137,23 @@ function describeReadTasks(context: ContractContext): void {
   });
 }
 
-function describePushConfigs(context: ContractContext): void {
-  const configOf = (scope: Scope, more: Partial<PushConfigRow> = {}): PushConfigRow => {
-    const url = 'https://example.org/hook';
-    const payload = JSON.stringify({ url, token: 't' });
-    const { origin } = new URL(url);
-    return {
-      ...{ taskId: `task-${scope.owner}`, configId: 'c-1', scope, payload, wireVersion: '1.0', origin },
-      ...more,
-    };
+const configOf = (scope: Scope, more: Partial<PushConfigRow> = {}): PushConfigRow => {
+  const url = 'https://example.org/hook';
+  const payload = JSON.stringify({ url, token: 't' });
+  const { origin } = new URL(url);
+  return {
+    ...{ taskId: `task-${scope.owner}`, configId: 'c-1', scope, payload, wireVersion: '1.0', origin },
+    ...more,
   };
-  const load = async ({ taskId, scope }: PushConfigRow): Promise<readonly PushConfigRow[]> =>
+};
+
+const loaderOf =
+  (context: ContractContext) =>
+  async ({ taskId, scope }: PushConfigRow): Promise<readonly PushConfigRow[]> =>
     context.db.pushConfigs.load({ taskId, scope });
+
+function describePushConfigs(context: ContractContext): void {
+  const load = loaderOf(context);
 
   test('are loaded as saved, in the order of their first save', async () => {
     const scope = freshScope();
@@ -204,6 +210,10 @@ function describePushConfigs(context: ContractContext): void {
     const many = Array.from({ length: 500 }, (_, n) => ({ taskId: `none-${n}`, scope: mine }));
     expect((await context.db.pushConfigs.loadMany(many)).flat()).toEqual([]);
   });
+}
+
+function describePushConfigChanges(context: ContractContext): void {
+  const load = loaderOf(context);
 
   test('are removed one by one or all of a task, any number of times', async () => {
     const scope = freshScope();
