@@ -1,10 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
 import type { Scope } from '@a2a-cluster/core';
-import type { TaskListQuery } from '../statements/task-queries.js';
+import { MOST_CONFIGS_PER_TASK, type TaskListQuery } from '../statements/task-queries.js';
 import { event, followUp, freshScope } from './context.js';
 import type { ContractContext } from './context.js';
-import { MOST_CONFIGS_PER_TASK } from '../statements/task-queries.js';
 import { ODD_NAMES } from './odd-names.js';
 
 /** Every name is its own, wherever there are names: databases compare byte for byte (protocol 1). */
