@@ -13,8 +13,8 @@ export function settingsOf(size: Size): Settings {
   const renewalTimeoutMs = ttlMs / 5;
   const push =
     size === 'quick'
-      ? { pushClaimTtlMs: 3_000, pushTimeoutMs: 1_000, pushPollMs: 300 }
-      : { pushClaimTtlMs: 4_000, pushTimeoutMs: 1_500, pushPollMs: 500 };
+      ? { pushClaimTtlMs: 4_000, pushTimeoutMs: 1_500, pushPollMs: 300 }
+      : { pushClaimTtlMs: 6_000, pushTimeoutMs: 2_000, pushPollMs: 500 };
   return {
     ttlMs,
     heartbeatMs,

@@ -27,6 +27,9 @@ const observedAgent = path.join(workspaceRoot, 'test/faults/agents/observed.mjs'
 /** How long streams have to take the last events before they are judged. */
 const LAST_FRAMES_MS = 2_000;
 
+/** Deliveries that end so soon behind a scenario are as good as done with it. */
+const WORTH_TELLING_MS = 500;
+
 /** What a world is made of. */
 export interface WorldOptions {
   readonly scenario: string;
@@ -200,13 +203,16 @@ export class World {
    */
   async pushed({ withinMs }: { readonly withinMs: number }): Promise<void> {
     this.pushesAwaited = false;
-    const deadline = nowMs() + withinMs;
+    const beganAtMs = nowMs();
+    const deadline = beganAtMs + withinMs;
     const poison = this.recorder.faults.filter(({ kind }) => kind === 'poison');
     while (this.databaseClockIsSteady && this.replicas.some(({ alive }) => alive)) {
       const left = await Promise.race([this.database.unpushed().catch(() => null), limit(withinMs)]);
       const late = left?.filter(({ taskId }) => !poison.some(({ detail }) => detail.includes(taskId)));
       if (late?.length === 0) {
         this.pushesAwaited = true;
+        const waitedMs = nowMs() - beganAtMs;
+        if (waitedMs > WORTH_TELLING_MS) this.figure('waited for pushes ms', waitedMs);
         return;
       }
       if (nowMs() > deadline) {
