@@ -29,8 +29,8 @@ export const pushMutations = [
     rewrites: [
       cut(
         `${PUSH}/runner.js`,
-        'await this.retry(claim, {',
-        'moveTo(claim, row.seq); await this.retry(claim, {',
+        'await this.retry(claim, { error: outcome',
+        'moveTo(claim, row.seq); await this.retry(claim, { error: outcome',
       ),
     ],
   },
