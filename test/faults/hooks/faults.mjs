@@ -78,10 +78,12 @@ export function createFaults({ plan, mutation, report }) {
     async push(taskId, post) {
       const before = await pass('push.beforePost', [taskId]);
       if (before === 'error') throw new Error('push.beforePost: an error was asked for');
-      if (before !== 'drop') await post();
       if (before === 'twice') await post();
+      // What was dropped looks as if it had been accepted.
+      const outcome = before === 'drop' ? { kind: 'delivered', status: 200 } : await post();
       const after = await pass('push.afterPost', [taskId]);
       if (after === 'error') throw new Error('push.afterPost: an error was asked for');
+      return outcome;
     },
     payloads: payloadsOf,
   };
@@ -107,8 +109,9 @@ function tasksOf(values) {
     if (typeof value === 'string') found.push(value);
     else if (Array.isArray(value)) found.push(...tasksOf(value));
     else if (typeof value === 'object' && value !== null) {
-      const { taskId, lease, leases, cursors, swept } = value;
-      found.push(...tasksOf([taskId, lease, leases, cursors, swept].filter((each) => each !== undefined)));
+      const { taskId, taskIds, lease, leases, cursors, swept, claimed } = value;
+      const places = [taskId, taskIds, lease, leases, cursors, swept, claimed];
+      found.push(...tasksOf(places.filter((each) => each !== undefined)));
     }
   }
   return [...new Set(found)];

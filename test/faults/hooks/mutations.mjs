@@ -1,3 +1,4 @@
+import { pushMutations } from './mutations-push.mjs';
 import { sqlMutations } from './mutations-sql.mjs';
 
 /**
@@ -125,7 +126,7 @@ const codeMutations = [
 const PROVIDERS = ['postgresql', 'mysql', 'sqlite'];
 
 /** Every mutation, its rewrites named and counted from the root of the workspace. */
-export const mutations = [...sqlMutations, ...codeMutations].map((mutation) => ({
+export const mutations = [...sqlMutations, ...codeMutations, ...pushMutations].map((mutation) => ({
   ...mutation,
   databases: mutation.databases ?? PROVIDERS,
   rewrites: mutation.rewrites.map((rewrite) => ({

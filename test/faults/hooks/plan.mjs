@@ -5,6 +5,8 @@ const STATEMENTS = {
   leases: 'beat beatOne readLeases release markCancel expireNow nextExpiry clampFuture readClock listLeases',
   log: 'readTask readHeads readEvents readEventsOf findMessage',
   pushConfigs: 'save load remove',
+  pushQueue:
+    'claimOf claimDue settle storeBody bury claimDeadLetters settleDeadLetter retry nextDue list listDeadLetters counts',
 };
 
 /** The statements of each part of the database that a failpoint stands around. */

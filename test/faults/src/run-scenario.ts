@@ -40,6 +40,9 @@ export interface RunResult {
   readonly file: string | null;
 }
 
+/** How long deliveries may go on behind a scenario; what a dead sender did not begin is looked for after a while only. */
+const PUSHED_WITHIN_MS = { quick: 20_000, full: 60_000 };
+
 /** How many tasks' merged histories are told. */
 const MERGED_TASKS = 3;
 
@@ -77,6 +80,7 @@ async function runAlone(options: RunOptions): Promise<RunResult> {
     await inTime(scenario.run(world), limitMs(options)).catch((error: unknown) =>
       world.expect(false, `it could not be run: ${reasonOf(error)}`),
     );
+    await world.pushed({ withinMs: PUSHED_WITHIN_MS[options.size] });
     const history = await world.history().catch((error: unknown) => {
       world.expect(false, `its tables could not be read: ${reasonOf(error)}`);
       return null;

@@ -85,24 +85,56 @@ const corruptions: Readonly<Record<string, Corruption>> = {
     stream.ended = ended(stream.frames.at(-1)?.atMs ?? BEGAN_MS);
     return `${stream.id} after ${at}`;
   },
-  'a push is missing': (built, random) => {
-    const killed = built.faults.map(({ replica }) => `${replica}-boot`);
-    const sent = built.pushes.filter(({ atMs }) => {
-      const row = built.events.find(({ createdAtMs }) => createdAtMs === atMs - 20);
-      return row && !killed.includes(row.holder);
-    });
-    if (sent.length === 0) return null;
-    const push = random.pick(sent);
-    built.pushes.splice(built.pushes.indexOf(push), 1);
-    return `${push.taskId} at ${push.atMs - BEGAN_MS}`;
-  },
+  'a push is missing': onPush((built, push) => void built.pushes.splice(built.pushes.indexOf(push), 1)),
+  'a push was not accepted': onPush((_built, push) => (push.answer = 503)),
   'a push came twice': (built, random) => {
-    if (built.pushes.length === 0) return null;
-    const push = random.pick(built.pushes);
-    built.pushes.push({ ...push });
-    return `${push.taskId} at ${push.atMs - BEGAN_MS}`;
+    // What comes again about when a replica is killed is explained by that.
+    const calm = built.pushes.filter(
+      ({ answer, atMs }) =>
+        answer === 200 && built.faults.every(({ fromMs }) => Math.abs(fromMs - atMs) > 200),
+    );
+    if (calm.length === 0) return null;
+    const push = random.pick(calm);
+    built.pushes.push({ ...push, atMs: push.atMs + 2 });
+    return `${push.id} at ${push.atMs - BEGAN_MS}`;
+  },
+  'a push has the id of another': onPush((_built, push) => (push.id = `${push.taskId}:77:c-hook`)),
+  'a push has no id': onPush((_built, push) => (push.id = null)),
+  'a push came before the one before it was answered': (built, random) => {
+    const pairs = built.pushes.flatMap((push, index) => {
+      const next = built.pushes[index + 1];
+      return next?.hook === push.hook && push.answer === 200 && next.id !== push.id
+        ? [[push, next] as const]
+        : [];
+    });
+    if (pairs.length === 0) return null;
+    const [one, two] = random.pick(pairs);
+    [one.atMs, two.atMs] = [two.atMs, one.atMs];
+    [one.answeredAtMs, two.answeredAtMs] = [two.answeredAtMs, one.answeredAtMs];
+    return `${one.id} after ${two.id}`;
+  },
+  'the body of a repeated push is another': (built, random) => {
+    const repeated = built.pushes.filter(({ answer }) => answer === 500);
+    if (repeated.length === 0) return null;
+    const push = random.pick(repeated);
+    push.digest = 'another';
+    return push.id;
   },
 };
+
+/** Of what was accepted. */
+function onPush(
+  corrupt: (built: HistoryBuilder, push: HistoryBuilder['pushes'][number]) => void,
+): Corruption {
+  return (built, random) => {
+    const accepted = built.pushes.filter(({ answer }) => answer === 200);
+    if (accepted.length === 0) return null;
+    const push = random.pick(accepted);
+    const where = `${push.id} at ${push.atMs - BEGAN_MS}`;
+    corrupt(built, push);
+    return where;
+  };
+}
 
 const whole = ({ ended: end }: Stream): boolean => end?.how === 'complete';
 

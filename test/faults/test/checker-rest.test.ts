@@ -10,74 +10,6 @@ import { cancelled, crashed, judged, rowAt, usual } from './support/usual.js';
 
 type Red = readonly [what: string, break_: (built: HistoryBuilder) => void, says: RegExp];
 
-describe('pushes', () => {
-  test.each<Red>([
-    [
-      'a row that never came',
-      (b) => b.pushes.splice(2, 1),
-      /^I8: webhook hook: seq 3 \(r1-boot, \+1200 ms\) never came, registered at \+900 ms/,
-    ],
-    [
-      'a row that came twice',
-      (b) => b.pushes.splice(2, 0, b.pushes[1]!),
-      /^I8: webhook hook: what came at \+1120 ms had come before/,
-    ],
-    [
-      'another order',
-      (b) => ([b.pushes[1]!.atMs, b.pushes[2]!.atMs] = [b.pushes[2]!.atMs, b.pushes[1]!.atMs]),
-      /^I8: webhook hook: seq 2 of r1-boot came at \+1220 ms, after seq 3/,
-    ],
-    [
-      'what is in no row',
-      (b) =>
-        (b.pushes[1]!.event = { statusUpdate: { taskId: 't', status: { state: 'TASK_STATE_WORKING' } } }),
-      /^I8: webhook hook: what came at \+1120 ms is in no row/,
-    ],
-    [
-      'an event of another task',
-      (b) =>
-        (b.pushes[1]!.event = { statusUpdate: { taskId: 'u', status: { state: 'TASK_STATE_WORKING' } } }),
-      /^I11: webhook hook of the task was sent an event of task u/,
-    ],
-  ])('%s is told', (_what, break_, says) => {
-    const built = usual();
-    break_(built);
-    expect(judged(built)).toContainEqual(expect.stringMatching(says));
-  });
-
-  test('may be missing before the registration, and where the one attempt was hindered', () => {
-    const built = usual();
-    built.pushes.splice(0, 1);
-    built.configs[0]!.createdAtMs = BEGAN_MS + 1_050;
-    expect(judged(built)).toEqual([]);
-    built.pushes.pop();
-    expect(judged(built)).toEqual([expect.stringMatching(/^I8: .* seq 9/)]);
-    built.fault('terminate', 6_000, { replica: 'r2' });
-    Object.assign(built.replicas[1]!, { exitedAtMs: BEGAN_MS + 6_200, exit: 0 });
-    expect(judged(built)).toEqual([]);
-    built.faults[0]!.fromMs = BEGAN_MS + 7_400;
-    expect(judged(built)).toContainEqual(expect.stringMatching(/^I8: .* seq 9/));
-  });
-
-  test('may be on their way when the history ends, but not stand still', () => {
-    const built = usual();
-    built.pushes.splice(-2);
-    built.pushes.at(-1)!.atMs = BEGAN_MS + 58_000;
-    expect(judged(built)).toEqual([]);
-    built.pushes.at(-1)!.atMs = BEGAN_MS + 54_000;
-    expect(judged(built)).toEqual([
-      expect.stringMatching(/^I8: .* seq 8 .* never came/),
-      expect.stringMatching(/^I8: .* seq 9 .* never came/),
-    ]);
-  });
-
-  test('of two replicas may come in any order', () => {
-    const built = usual();
-    built.pushes[3]!.atMs = BEGAN_MS + 2_500;
-    expect(judged(built)).toEqual([]);
-  });
-});
-
 describe('a cancel', () => {
   test.each<Red>([
     [
@@ -292,7 +224,7 @@ describe('a file', () => {
     ['{', /file is not JSON/],
     ['{"tasks":[]}', /file is not a history: it names no format/],
     ['null', /file is not a history/],
-    ['{"format":7}', /is a history of format 7, this program reads format 1/],
+    ['{"format":7}', /is a history of format 7, this program reads format 2/],
   ])('that holds %s is refused', async (content, says) => {
     const file = path.join(folder, 'file');
     await writeFile(file, content);

@@ -104,8 +104,12 @@ export class Settler {
     for (const entry of batch) {
       const { settlement, sinceMs, resolvers } = entry;
       const newer = this.waiting.get(keyOf(settlement));
-      if (newer?.settlement.claim === settlement.claim) newer.resolvers.push(...resolvers);
-      else if (hopeless || nowMs - sinceMs > patienceMs || newer)
+      if (newer?.settlement.claim === settlement.claim) {
+        // It says where the claim stands by now, but not that what came before was accepted.
+        const delivered = newer.settlement.delivered || settlement.delivered;
+        newer.settlement = { ...newer.settlement, delivered };
+        newer.resolvers.push(...resolvers);
+      } else if (hopeless || nowMs - sinceMs > patienceMs || newer)
         for (const resolve of resolvers) resolve({ held: false, sentAtMs: nowMs });
       else this.waiting.set(keyOf(settlement), entry);
     }

@@ -1,5 +1,7 @@
 import type { History } from '../history/history.js';
-import { replicaOf, viewOf } from './view.js';
+import { hooksOf } from './push-hook.js';
+import { repetitionsOf } from './push-repeats.js';
+import { replicaOf, viewOf, type HistoryView } from './view.js';
 import { sweptTurns } from './turns.js';
 
 /** The numbers of a history that a report shows; what did not happen is left out. */
@@ -23,6 +25,8 @@ export function historyFigures(history: History): Record<string, number> {
     events: tables.events.length,
     frames: streams.reduce((sum, { frames }) => sum + frames.length, 0),
     pushes: pushes.length,
+    'pushed again': repetitions(view),
+    'dead letters': tables.deadLetters.length,
     swept: swept.length,
     'stalled ms': stalledMs(history),
   };
@@ -38,6 +42,12 @@ export function historyFigures(history: History): Record<string, number> {
     figures['detection max ms'] = Math.round(sorted.at(-1) ?? 0);
   }
   return Object.fromEntries(Object.entries(figures).filter(([, value]) => value > 0));
+}
+
+/** Deliveries of what had been accepted before. */
+function repetitions(view: HistoryView): number {
+  const hooks = [...view.tasks.values()].flatMap((task) => hooksOf(view, task));
+  return hooks.reduce((sum, hook) => sum + repetitionsOf(hook).length, 0);
 }
 
 /** Samples are taken once a second. */

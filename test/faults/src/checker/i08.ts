@@ -1,101 +1,79 @@
-import type { FaultKind, PushConfigRow, PushRecord, Violation } from '../history/history.js';
-import { CLOCK_SLACK_MS, faultsIn } from './excuses.js';
-import { shownForm, type ReadRow } from './read-row.js';
-import { replicaOf, type HistoryView, type TaskView } from './view.js';
+import type { PushConfigRow, Violation } from '../history/history.js';
+import { CLOCK_SLACK_MS } from './excuses.js';
+import { GONE, hooksOf, isAccepted, isRefused, type HookView } from './push-hook.js';
+import { checkRepeats } from './push-repeats.js';
+import type { ReadRow } from './read-row.js';
+import type { HistoryView } from './view.js';
 
-/** How long a delivery takes at most: the sender gives up after that. */
-const DELIVERY_MS = 5_000;
+const CHECKS = [checkBodies, checkOrder, checkRepeats, checkMissing, checkEnd] as const;
 
-/** What may keep the writer of a row from its one attempt. */
-const EXCUSES: readonly FaultKind[] = [
-  'kill',
-  'stop',
-  'terminate',
-  'cut_off',
-  'blocked',
-  'statements',
-  'database_down',
-  'connections',
-  'client',
-];
-
-/** I8: every row after the registration is pushed, once, in the order of the log, as far as one attempt goes. */
+/**
+ * I8: every event after the registration is pushed until it is accepted, in order, under one id and with one body,
+ * until the config is deleted or disabled or the event is a dead letter; and no more often than faults explain.
+ */
 export function checkI08(view: HistoryView): Violation[] {
   return [...view.tasks.values()].flatMap((task) => {
     if (task.poisoned) return [];
-    const hooks = new Set([...task.configs.map(hookOf), ...task.pushes.map(({ hook }) => hook)]);
-    return [...hooks].flatMap((hook) =>
-      checkHook(view, task, hook).map((text) => ({
+    return hooksOf(view, task).flatMap((hook) =>
+      [...hook.unreadable, ...CHECKS.flatMap((check) => check(view, hook))].map((text) => ({
         invariant: 'I8',
-        text: `webhook ${hook}: ${text}`,
+        text: `webhook ${hook.name}: ${text}`,
         taskId: task.taskId,
       })),
     );
   });
 }
 
-function hookOf({ url }: PushConfigRow): string {
-  return new URL(url).pathname.split('/').at(-1) ?? '';
-}
-
-interface Delivery {
-  readonly push: PushRecord;
-  readonly read: ReadRow;
-}
-
-function checkHook(view: HistoryView, task: TaskView, hook: string): string[] {
-  const pushes = task.pushes.filter((push) => push.hook === hook).sort((a, b) => a.atMs - b.atMs);
-  const found: string[] = [];
-  const delivered: Delivery[] = [];
-  const left = new Map<string, ReadRow[]>();
-  for (const read of task.read)
-    if (read.shown !== null) left.set(read.shown, [...(left.get(read.shown) ?? []), read]);
-  for (const push of pushes) {
-    const rows = left.get(shownForm(push.event));
-    const read = rows?.shift();
-    if (read) delivered.push({ push, read });
-    else
-      found.push(
-        rows
-          ? `what came at ${view.at(push.atMs)} had come before`
-          : `what came at ${view.at(push.atMs)} is in no row`,
-      );
-  }
-  return [...found, ...checkOrder(view, delivered), ...checkMissing(view, { task, hook, delivered })];
-}
-
-/** In order among the rows of one writer: order between replicas is not promised yet. */
-function checkOrder(view: HistoryView, delivered: readonly Delivery[]): string[] {
-  const last = new Map<string, number>();
-  return delivered.flatMap(({ push, read: { row } }) => {
-    const before = last.get(row.holder) ?? 0;
-    last.set(row.holder, row.seq);
-    return row.seq < before
-      ? [`seq ${row.seq} of ${row.holder} came at ${view.at(push.atMs)}, after seq ${before}`]
-      : [];
+function checkBodies(view: HistoryView, { attempts }: HookView): string[] {
+  const first = new Map<number, string>();
+  return attempts.flatMap(({ push, seq }) => {
+    const before = first.get(seq);
+    if (before === undefined) first.set(seq, push.digest);
+    return before === undefined || before === push.digest
+      ? []
+      : [`seq ${seq} came at ${view.at(push.atMs)} with another body than before`];
   });
 }
 
-interface Missing {
-  readonly task: TaskView;
-  readonly hook: string;
-  readonly delivered: readonly Delivery[];
+/** The first attempt of each comes after what is before it was accepted, or given up. */
+function checkOrder(view: HistoryView, { attempts, events, letters }: HookView): string[] {
+  const firstSeq = firstOf(attempts);
+  const dead = new Set(letters.map(({ seq }) => seq));
+  const due = events.map(({ row }) => row.seq).filter((seq) => seq >= firstSeq && !dead.has(seq));
+  const tried = new Set<number>();
+  const accepted = new Set<number>();
+  return attempts.flatMap(({ push, seq }) => {
+    const before = due.findLast((each) => each < seq);
+    const isEarly = !tried.has(seq) && before !== undefined && !accepted.has(before);
+    tried.add(seq);
+    // One process sees them all, so what it was told before stands before in the history.
+    if (isAccepted(push)) accepted.add(seq);
+    return isEarly ? [`seq ${seq} came at ${view.at(push.atMs)}, before seq ${before} was accepted`] : [];
+  });
 }
 
-function checkMissing(view: HistoryView, { task, hook, delivered }: Missing): string[] {
-  const config = task.configs.find((each) => hookOf(each) === hook);
-  if (config === undefined) return [];
-  const got = new Set(delivered.map(({ read }) => read));
-  const firstSeq = Math.min(...delivered.map(({ read }) => read.row.seq));
-  return task.read.flatMap((read) => {
-    const { row, shown } = read;
-    if (shown === null || got.has(read)) return [];
-    if (!isRegistered(view, { read, config, firstSeq }) || isExcused(view, read)) return [];
-    if (isOnItsWay(view, read, delivered)) return [];
+function checkMissing(view: HistoryView, hook: HookView): string[] {
+  const { config, attempts, events, letters } = hook;
+  if (config === null) return [];
+  const settled = new Set([
+    ...attempts.filter(({ push }) => isAccepted(push)).map(({ seq }) => seq),
+    ...letters.map(({ seq }) => seq),
+  ]);
+  const firstSeq = firstOf(attempts);
+  return events.flatMap((read) => {
+    const { row } = read;
+    if (settled.has(row.seq) || !isRegistered(view, { read, config, firstSeq })) return [];
+    if (row.seq > config.position && isStillToCome(view, config)) return [];
+    const { status, position } = config;
     return [
-      `seq ${row.seq} (${row.holder}, ${view.at(row.createdAtMs)}) never came, registered at ${view.at(config.createdAtMs)}`,
+      `seq ${row.seq} (${row.holder}, ${view.at(row.createdAtMs)}) never was accepted, registered at ` +
+        `${view.at(config.createdAtMs)}; the config is ${status} at ${position}`,
     ];
   });
+}
+
+function isStillToCome({ history }: HistoryView, { status }: PushConfigRow): boolean {
+  return status === 'disabled' || (status === 'active' && !history.pushesAwaited);
 }
 
 function isRegistered(
@@ -108,18 +86,17 @@ function isRegistered(
   return view.history.databaseClockIsSteady && row.createdAtMs > of.config.createdAtMs + CLOCK_SLACK_MS;
 }
 
-/** One after the other: what comes after the last that came waits, while its writer is still delivering at the end. */
-function isOnItsWay(view: HistoryView, { row }: ReadRow, delivered: readonly Delivery[]): boolean {
-  const last = delivered.findLast(({ read }) => read.row.holder === row.holder);
-  return (
-    last !== undefined && last.read.row.seq < row.seq && last.push.atMs > view.history.endedAtMs - DELIVERY_MS
-  );
+/** Only an answer ends deliveries: 410 those of the config, one that is final those of its event. */
+function checkEnd(_view: HistoryView, { config, attempts, letters }: HookView): string[] {
+  const found: string[] = [];
+  if (config?.status === 'disabled' && !attempts.some(({ push }) => push.answer === GONE))
+    found.push('it is disabled, and never said that it is gone');
+  for (const { seq, error } of letters)
+    if (!attempts.some((attempt) => attempt.seq === seq && isRefused(attempt.push)))
+      found.push(`seq ${seq} was given up, and never refused for good: ${error}`);
+  return found;
 }
 
-function isExcused(view: HistoryView, { row }: ReadRow): boolean {
-  const { databaseClockIsSteady: steady, beganAtMs, endedAtMs } = view.history;
-  const fromMs = steady ? row.createdAtMs - CLOCK_SLACK_MS : beganAtMs;
-  const toMs = steady ? row.createdAtMs + DELIVERY_MS : endedAtMs;
-  if (steady && toMs > endedAtMs) return true;
-  return faultsIn(view, { kinds: EXCUSES, replica: replicaOf(view, row.holder), fromMs, toMs }).length > 0;
+function firstOf(attempts: HookView['attempts']): number {
+  return Math.min(...attempts.map(({ seq }) => seq));
 }

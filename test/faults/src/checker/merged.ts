@@ -1,4 +1,4 @@
-import type { EventRow, History } from '../history/history.js';
+import type { EventRow, History, PushRecord } from '../history/history.js';
 import { brief } from './brief.js';
 import { readRow } from './read-row.js';
 
@@ -15,7 +15,7 @@ export function mergedHistory(history: History, taskId: string): string[] {
     ...callLines(history, taskId),
     ...history.pushes
       .filter((push) => push.taskId === taskId)
-      .map(({ atMs, hook, event }) => ({ atMs, text: `push to ${hook}: ${brief(event)}` })),
+      .map((push) => ({ atMs: push.atMs, text: pushText(push) })),
     ...history.logs
       .filter((line) => line.taskId === taskId)
       .map(({ atMs, replica, level, msg, epoch, fields }) => ({
@@ -36,13 +36,22 @@ function rowLines(history: History, taskId: string): Line[] {
   const lease = history.tables.leases.find((row) => row.taskId === taskId);
   const configs = history.tables.pushConfigs
     .filter((config) => config.taskId === taskId)
-    .map(({ createdAtMs, url }) => ({ atMs: createdAtMs, text: `push config ${url}` }));
+    .map(({ createdAtMs, url, ...row }) => ({
+      atMs: createdAtMs,
+      text: `push config ${row.configId} ${url}, in the end ${row.status} at ${row.position}, holder ${row.holder}`,
+    }));
   const atMs = history.endedAtMs;
   const end = task ? `task row: ${task.state}, version ${task.version}, owner ${task.owner}` : 'no task row';
   const held = lease
     ? `lease row: ${lease.holder}, epoch ${lease.epoch}${lease.pending ? ', pending' : ''}, until ${stamp(history, lease.expiresAtMs)}`
     : 'no lease row';
   return [...events, ...configs, { atMs, text: end }, { atMs, text: held }];
+}
+
+function pushText({ hook, id, event, answer, atMs, answeredAtMs }: PushRecord): string {
+  const told =
+    answer === null ? 'under way' : `${answer} after ${Math.round((answeredAtMs ?? atMs) - atMs)} ms`;
+  return `push to ${hook}: ${brief(event)}, id ${id}, ${told}`;
 }
 
 function rowText(row: EventRow): string {

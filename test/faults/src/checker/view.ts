@@ -1,5 +1,6 @@
 import type {
   CallRecord,
+  DeadLetterRow,
   EventRow,
   FaultRecord,
   History,
@@ -42,6 +43,7 @@ export interface TaskView extends Fold {
   readonly calls: readonly CallRecord[];
   readonly pushes: readonly PushRecord[];
   readonly configs: readonly PushConfigRow[];
+  readonly letters: readonly DeadLetterRow[];
   readonly logs: readonly LogRecord[];
 }
 
@@ -63,6 +65,7 @@ export function viewOf(history: History): HistoryView {
   const calls = grouped(history.calls);
   const pushes = grouped(history.pushes);
   const configs = grouped(history.tables.pushConfigs);
+  const letters = grouped(history.tables.deadLetters);
   const logs = grouped(history.logs);
   const named = [rows, events, leases, streams, calls, pushes, configs, logs].flatMap((map) => [
     ...map.keys(),
@@ -83,6 +86,7 @@ export function viewOf(history: History): HistoryView {
       calls: calls.get(taskId) ?? [],
       pushes: pushes.get(taskId) ?? [],
       configs: configs.get(taskId) ?? [],
+      letters: letters.get(taskId) ?? [],
       logs: logs.get(taskId) ?? [],
       ...createFold(read),
     };

@@ -1,7 +1,7 @@
 import type { TestProvider } from '@a2a-cluster/testing';
 
 /** The layout of a history; a file of another layout is refused. */
-export const HISTORY_FORMAT = 1;
+export const HISTORY_FORMAT = 2;
 
 /**
  * Everything that was observed of a cluster while a scenario ran: what the checker judges, and what a failed run
@@ -20,6 +20,8 @@ export interface History {
   readonly databaseAheadMs: number;
   /** False: the scenario stepped the database's clock, so no moment of a table says anything about order or time. */
   readonly databaseClockIsSteady: boolean;
+  /** Whether the scenario waited until no webhook that is active had anything to come. */
+  readonly pushesAwaited: boolean;
   readonly replicas: readonly ReplicaRecord[];
   readonly faults: readonly FaultRecord[];
   readonly tables: Tables;
@@ -41,6 +43,11 @@ export interface Settings {
   readonly drainTimeoutMs: number;
   /** The longest blackout of the database that a live turn survives (S of the specification). */
   readonly survivableMs: number;
+  /** How long the claim of a sender lives without a sign of it. */
+  readonly pushClaimTtlMs: number;
+  /** How long one attempt of a delivery may take. */
+  readonly pushTimeoutMs: number;
+  readonly pushPollMs: number;
 }
 
 /** One boot of a replica. */
@@ -106,6 +113,7 @@ export interface Tables {
   readonly events: readonly EventRow[];
   readonly leases: readonly LeaseRow[];
   readonly pushConfigs: readonly PushConfigRow[];
+  readonly deadLetters: readonly DeadLetterRow[];
 }
 
 /** A row of `tasks`. */
@@ -147,6 +155,24 @@ export interface PushConfigRow {
   readonly configId: string;
   readonly url: string;
   readonly createdAtMs: number;
+  /** `active`, `disabled` or `done`. */
+  readonly status: string;
+  /** The seq of the last event that needs no more attempts. */
+  readonly position: number;
+  /** Attempts of the next event that failed. */
+  readonly attempts: number;
+  /** Who delivers it; null: nobody. */
+  readonly holder: string | null;
+  readonly claim: number;
+}
+
+/** A row of `push_dead_letters`. */
+export interface DeadLetterRow {
+  readonly taskId: string;
+  readonly configId: string;
+  readonly seq: number;
+  readonly attempts: number;
+  readonly error: string;
 }
 
 /** One streaming call and everything it said. */
@@ -245,13 +271,24 @@ export interface CallRecord {
   readonly must: 'not_found' | null;
 }
 
-/** One delivery at the webhook. */
+/** One attempt of a delivery, as the webhook saw it. */
 export interface PushRecord {
+  /** When all of it had come. */
   readonly atMs: number;
   /** The last segment of the path of the webhook: one for each config. */
   readonly hook: string;
   readonly taskId: string;
+  /** What its header calls it; null: there was none. */
+  readonly id: string | null;
   readonly event: WireEvent;
+  /** Of the body. */
+  readonly digest: string;
+  /**
+   * The status it was answered with. `hang`: never. `reset`: the connection was. `gone`: the sender did not wait for
+   * the answer. Null while it is under way.
+   */
+  readonly answer: number | 'hang' | 'reset' | 'gone' | null;
+  readonly answeredAtMs: number | null;
 }
 
 /** A line of a replica's log. */

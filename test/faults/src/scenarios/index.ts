@@ -23,6 +23,7 @@ import { hints } from './r18-hints.js';
 import { openTransaction } from './r19-open-transaction.js';
 import { slowClients } from './r21-slow-clients.js';
 import { idleConnections } from './r22-idle-connections.js';
+import { push } from './r23-push.js';
 import { poison } from './r24-poison.js';
 import { poolExhaustion } from './r26-pool-exhaustion.js';
 import { deadlocks } from './r27-deadlocks.js';
@@ -56,6 +57,7 @@ export const scenarios: readonly Scenario[] = [
   openTransaction,
   slowClients,
   idleConnections,
+  push,
   poison,
   poolExhaustion,
   deadlocks,

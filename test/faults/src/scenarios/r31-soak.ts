@@ -11,6 +11,8 @@ const MINUTE_MS = 60_000;
 /** So much is judged at once and then forgotten: 20 minutes of everything would not fit into memory. */
 const CHUNK_MS = 45_000;
 const REPLICAS = 3;
+/** What was committed by a sender that died is looked for after a quarter of the time since. */
+const PUSHED_WITHIN_MS = 30_000;
 /** Between the end of a fault and the next one. */
 const MOST_PEACE_MS = 4_000;
 
@@ -30,6 +32,7 @@ export const soak: Scenario = {
       const began = { faults: world.recorder.faults.length };
       await stress(world, { slots, forMs: Math.min(CHUNK_MS, endAtMs - nowMs()), totals });
       await world.settled({ withinMs: 2 * world.settings.ttlMs + 1_000 });
+      await world.pushed({ withinMs: PUSHED_WITHIN_MS });
       const history = await world.history();
       const violations = checkHistory(history);
       add(totals, historyFigures(history));
@@ -78,7 +81,13 @@ function add(totals: Record<string, number>, more: Readonly<Record<string, numbe
 /** Begins anew with the replicas that run: nothing is going on, and all was judged. Samples stay, for their slope. */
 async function forget(world: World): Promise<void> {
   const { recorder, replicas } = world;
-  for (const table of ['push_notification_configs', 'task_snapshots', 'task_events', 'tasks'])
+  for (const table of [
+    'push_dead_letters',
+    'push_notification_configs',
+    'task_snapshots',
+    'task_events',
+    'tasks',
+  ])
     await world.database.query(`DELETE FROM ${table}`);
   const alive = new Set(replicas.filter((replica) => replica.alive).map(({ name }) => name));
   // What was broken a moment ago may still have replicas wait before they sweep.

@@ -20,6 +20,9 @@ export type OpenStream = Omit<Open<StreamRecord>, 'frames'> & {
   ended: StreamEnd | null;
 };
 
+/** An attempt that may still be answered. */
+export type OpenPush = Open<PushRecord>;
+
 /** A boot that is still being written down. */
 export type OpenReplica = Omit<Open<ReplicaRecord>, 'strayLines'> & { readonly strayLines: string[] };
 
@@ -36,7 +39,7 @@ export class Recorder {
   readonly faults: Open<FaultRecord>[] = [];
   readonly streams: OpenStream[] = [];
   readonly calls: CallRecord[] = [];
-  readonly pushes: PushRecord[] = [];
+  readonly pushes: OpenPush[] = [];
   readonly logs: LogRecord[] = [];
   readonly samples: ResourceSample[] = [];
 

@@ -11,6 +11,10 @@ export function settingsOf(size: Size): Settings {
   const heartbeatMs = size === 'quick' ? 500 : 1_000;
   const marginMs = 1_000;
   const renewalTimeoutMs = ttlMs / 5;
+  const push =
+    size === 'quick'
+      ? { pushClaimTtlMs: 4_000, pushTimeoutMs: 1_500, pushPollMs: 300 }
+      : { pushClaimTtlMs: 6_000, pushTimeoutMs: 2_000, pushPollMs: 500 };
   return {
     ttlMs,
     heartbeatMs,
@@ -20,6 +24,7 @@ export function settingsOf(size: Size): Settings {
     cancelGraceMs: 2 * heartbeatMs,
     drainTimeoutMs: DRAIN_MS,
     survivableMs: ttlMs - marginMs - heartbeatMs - renewalTimeoutMs,
+    ...push,
   };
 }
 
@@ -32,6 +37,9 @@ export function environmentOf(settings: Settings): Record<string, string> {
     CANCEL_GRACE_MS: String(settings.cancelGraceMs),
     DRAIN_TIMEOUT_MS: String(settings.drainTimeoutMs),
     PUSH_ALLOW_PRIVATE: 'true',
+    PUSH_CLAIM_TTL_MS: String(settings.pushClaimTtlMs),
+    PUSH_TIMEOUT_MS: String(settings.pushTimeoutMs),
+    PUSH_POLL_INTERVAL_MS: String(settings.pushPollMs),
     LOG_LEVEL: 'info',
   };
 }

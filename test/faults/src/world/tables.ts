@@ -1,5 +1,12 @@
 import { openRaw, type RawConnection } from '@a2a-cluster/testing';
-import type { EventRow, LeaseRow, PushConfigRow, Tables, TaskRow } from '../history/history.js';
+import type {
+  DeadLetterRow,
+  EventRow,
+  LeaseRow,
+  PushConfigRow,
+  Tables,
+  TaskRow,
+} from '../history/history.js';
 import { nowMs } from './now.js';
 
 type Row = Readonly<Record<string, unknown>>;
@@ -66,6 +73,20 @@ export class Database {
     ];
   }
 
+  /** Webhooks that are to be sent something still, by task. */
+  async unpushed(): Promise<{ readonly taskId: string; readonly text: string }[]> {
+    const rows = await this.query(
+      `SELECT c.task_id, c.config_id, c.position, c.attempts, c.holder, t.version FROM push_notification_configs c
+       JOIN tasks t ON t.id = c.task_id WHERE c.status = 'active' AND c.position < t.version`,
+    );
+    return rows.map((row) => {
+      const [taskId, config, holder] = [row['task_id'], row['config_id'], row['holder']].map(String);
+      const of = `${String(row['position'])} of ${String(row['version'])}`;
+      const text = `webhook ${config} of task ${taskId} is at ${of}, ${String(row['attempts'])} attempts, holder ${holder}`;
+      return { taskId: taskId ?? '', text };
+    });
+  }
+
   /** Every row that a history holds. */
   async read(aheadMs: number): Promise<Tables> {
     const moment = (value: unknown): number => Number(value) - aheadMs;
@@ -78,13 +99,18 @@ export class Database {
     );
     const leases = await this.query('SELECT task_id, holder, epoch, pending, expires_at FROM task_leases');
     const configs = await this.query(
-      'SELECT task_id, config_id, url, created_at FROM push_notification_configs',
+      `SELECT task_id, config_id, url, created_at, status, position, attempts, holder, claim
+       FROM push_notification_configs`,
+    );
+    const letters = await this.query(
+      'SELECT task_id, config_id, seq, attempts, error FROM push_dead_letters ORDER BY task_id, config_id, seq',
     );
     return {
       tasks: tasks.map(toTask),
       events: events.map((row) => toEvent(row, moment)),
       leases: leases.map((row) => toLease(row, moment)),
       pushConfigs: configs.map((row) => toConfig(row, moment)),
+      deadLetters: letters.map(toDeadLetter),
     };
   }
 
@@ -136,5 +162,20 @@ function toConfig(row: Row, moment: (value: unknown) => number): PushConfigRow {
     configId: String(row['config_id']),
     url: String(row['url']),
     createdAtMs: moment(row['created_at']),
+    status: String(row['status']),
+    position: Number(row['position']),
+    attempts: Number(row['attempts']),
+    holder: row['holder'] === null ? null : String(row['holder']),
+    claim: Number(row['claim']),
+  };
+}
+
+function toDeadLetter(row: Row): DeadLetterRow {
+  return {
+    taskId: String(row['task_id']),
+    configId: String(row['config_id']),
+    seq: Number(row['seq']),
+    attempts: Number(row['attempts']),
+    error: String(row['error']),
   };
 }

@@ -11,12 +11,12 @@ import { freePort } from '../tools/processes.js';
 import { testBuildArgs } from '../tools/test-build.js';
 import { Client } from './client.js';
 import { startLoad, type LoadOptions, type LoadTask } from './load.js';
-import { nowMs, pause } from './now.js';
+import { limit, nowMs, pause } from './now.js';
 import { Recorder, type OpenFault } from './recorder.js';
 import { spawnReplica, type Replica } from './replica.js';
 import { startSampling } from './sampling.js';
 import { environmentOf, settingsOf, type Size } from './settings.js';
-import { startSink, type Sink } from './sink.js';
+import { startSink, type Answering, type Sink } from './sink.js';
 import { Database } from './tables.js';
 
 /** Owners that may speak, and their tokens. */
@@ -26,6 +26,9 @@ const observedAgent = path.join(workspaceRoot, 'test/faults/agents/observed.mjs'
 
 /** How long streams have to take the last events before they are judged. */
 const LAST_FRAMES_MS = 2_000;
+
+/** Deliveries that end so soon behind a scenario are as good as done with it. */
+const WORTH_TELLING_MS = 500;
 
 /** What a world is made of. */
 export interface WorldOptions {
@@ -65,6 +68,7 @@ export class World {
   readonly violations: Violation[] = [];
   /** False once a scenario steps the database's clock. */
   databaseClockIsSteady = true;
+  private pushesAwaited = false;
   private readonly ends: (() => Promise<void>)[] = [];
   /** Boots so far, also those that are under way: they are numbered. */
   private started = 0;
@@ -192,6 +196,43 @@ export class World {
     }
   }
 
+  /**
+   * Resolves once no active webhook has anything to come; where that is not so after the limit it is a violation. Does
+   * not wait where nobody is left to send, where the tables cannot be read, or where their clock was stepped: what is
+   * due by that clock may be so in an hour.
+   */
+  async pushed({ withinMs }: { readonly withinMs: number }): Promise<void> {
+    this.pushesAwaited = false;
+    const beganAtMs = nowMs();
+    const deadline = beganAtMs + withinMs;
+    const poison = this.recorder.faults.filter(({ kind }) => kind === 'poison');
+    while (this.databaseClockIsSteady && this.replicas.some(({ alive }) => alive)) {
+      const left = await Promise.race([this.database.unpushed().catch(() => null), limit(withinMs)]);
+      const late = left?.filter(({ taskId }) => !poison.some(({ detail }) => detail.includes(taskId)));
+      if (late?.length === 0) {
+        this.pushesAwaited = true;
+        const waitedMs = nowMs() - beganAtMs;
+        if (waitedMs > WORTH_TELLING_MS) this.figure('waited for pushes ms', waitedMs);
+        return;
+      }
+      if (nowMs() > deadline) {
+        const texts = late?.slice(0, 5).map(({ text }) => text) ?? [];
+        if (late)
+          this.violate(`not pushed after ${withinMs} ms: ${texts.join('; ')} (${late.length} in all)`);
+        return;
+      }
+      await pause(50);
+    }
+  }
+
+  /** A webhook at an origin of its own. */
+  async openSink(answer: Answering | null): Promise<Sink> {
+    const sink = await startSink(this.recorder);
+    sink.answerWith(answer);
+    this.atEnd(() => sink.close());
+    return sink;
+  }
+
   /** A number, or a few words, for the report. */
   figure(name: string, value: number | string): void {
     this.figures[name] = typeof value === 'number' ? Math.round(value * 100) / 100 : value;
@@ -227,6 +268,7 @@ export class World {
       settings: this.settings,
       databaseAheadMs: aheadMs,
       databaseClockIsSteady: this.databaseClockIsSteady,
+      pushesAwaited: this.pushesAwaited,
       replicas: recorder.replicas,
       faults: recorder.faults,
       tables,

@@ -10,6 +10,7 @@ import {
 import { readRow } from '../../src/checker/read-row.js';
 import type {
   CallRecord,
+  DeadLetterRow,
   EventRow,
   FaultRecord,
   History,
@@ -40,18 +41,23 @@ export function state(name: string): TaskState {
 const SETTINGS: Settings = {
   ...{ ttlMs: 3_000, heartbeatMs: 500, marginMs: 1_000, renewalTimeoutMs: 600 },
   ...{ sweepIntervalMs: 1_000, cancelGraceMs: 1_000, drainTimeoutMs: 5_000, survivableMs: 900 },
+  ...{ pushClaimTtlMs: 2_000, pushTimeoutMs: 1_000, pushPollMs: 300 },
 };
 
 /** A small history, made by hand; everything in it may be changed before it is built. Moments count from the beginning. */
 export class HistoryBuilder {
   readonly settings: Settings = SETTINGS;
+  database: History['database'] = 'sqlite';
   steady = true;
+  /** Whether it ends when everything that is to be pushed was. */
+  awaited = true;
   endedAt = 60_000;
   readonly replicas: Open<ReplicaRecord>[] = [];
   readonly faults: Open<FaultRecord>[] = [];
   readonly events: Open<EventRow>[] = [];
   readonly leases: Open<LeaseRow>[] = [];
   readonly configs: Open<PushConfigRow>[] = [];
+  readonly letters: DeadLetterRow[] = [];
   readonly streams: (Open<Omit<StreamRecord, 'frames'>> & { frames: StreamRecord['frames'][number][] })[] =
     [];
   readonly calls: Open<CallRecord>[] = [];
@@ -243,15 +249,32 @@ export class HistoryBuilder {
     return record;
   }
 
-  config(taskId: string, hook: string, at: number): void {
-    const url = `http://127.0.0.1:9/${hook}`;
-    this.configs.push({ taskId, configId: hook, url, createdAtMs: BEGAN_MS + at });
+  config(taskId: string, hook: string, at: number): Open<PushConfigRow> {
+    const row = {
+      ...{ taskId, configId: `c-${hook}`, url: `http://127.0.0.1:9/${hook}`, createdAtMs: BEGAN_MS + at },
+      ...{ status: 'active', position: 0, attempts: 0, holder: null, claim: 1 },
+    };
+    this.configs.push(row);
+    return row;
   }
 
-  /** Delivers rows to a webhook. */
+  /** Delivers rows to a webhook, which accepts them. */
   pushed(taskId: string, hook: string, rows: readonly EventRow[] = this.rowsOf(taskId)): void {
-    for (const { atMs, event } of this.framesOf(rows))
-      this.pushes.push({ atMs: atMs + 10, hook, taskId, event });
+    for (const row of rows) this.attempt(hook, row);
+    const config = this.configs.find(({ configId }) => configId === `c-${hook}`);
+    if (config) config.position = rows.at(-1)?.seq ?? 0;
+  }
+
+  /** One attempt of a row, by default accepted at once; nothing where webhooks are not sent it. */
+  attempt(hook: string, row: EventRow, more: Partial<PushRecord> = {}): void {
+    const [frame] = this.framesOf([row]);
+    if (frame === undefined) return;
+    const atMs = more.atMs ?? frame.atMs + 10;
+    this.pushes.push({
+      ...{ atMs, hook, taskId: row.taskId, id: `${row.taskId}:${row.seq}:c-${hook}`, event: frame.event },
+      ...{ digest: row.payload, answer: 200, answeredAtMs: atMs + 1 },
+      ...more,
+    });
   }
 
   log(
@@ -264,9 +287,10 @@ export class HistoryBuilder {
 
   build(): History {
     return {
-      ...{ format: 1, scenario: 'T', database: 'sqlite', seed: 1, databaseAheadMs: 0 },
+      ...{ format: 2, scenario: 'T', database: this.database, seed: 1, databaseAheadMs: 0 },
       ...{ beganAtMs: BEGAN_MS, endedAtMs: BEGAN_MS + this.endedAt, settings: this.settings },
       databaseClockIsSteady: this.steady,
+      pushesAwaited: this.awaited,
       replicas: this.replicas,
       faults: this.faults,
       tables: {
@@ -276,6 +300,7 @@ export class HistoryBuilder {
         events: this.events,
         leases: this.leases,
         pushConfigs: this.configs,
+        deadLetters: this.letters,
       },
       ...{
         streams: this.streams,

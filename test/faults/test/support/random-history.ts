@@ -33,7 +33,7 @@ class RandomTask {
     if (pushed) built.config(taskId, `hook-${taskId}`, this.at - 300);
     for (let turns = 1; this.turn(turns) === 'ask' && turns < 3; turns += 1);
     this.subscribe();
-    if (pushed) built.pushed(taskId, `hook-${taskId}`);
+    if (pushed) this.push(`hook-${taskId}`);
   }
 
   private turn(number: number): Ending {
@@ -96,6 +96,16 @@ class RandomTask {
       const from = 1 + random.int(0, rows.length - 1);
       const end = ends.find(({ seq, kind }) => seq > from && kind === 'statusUpdate');
       if (end) built.subscribed(taskId, random.pick(['r1', 'r2']), { from, to: end.seq });
+    }
+  }
+
+  /** Some are refused for a while before they are accepted. */
+  private push(hook: string): void {
+    const { built, random, taskId } = this;
+    const rows = built.rowsOf(taskId);
+    for (const row of rows) {
+      if (random.chance(0.3)) built.attempt(hook, row, { atMs: row.createdAtMs + 15, answer: 500 });
+      built.pushed(taskId, hook, [row]);
     }
   }
 

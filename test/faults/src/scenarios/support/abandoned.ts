@@ -46,7 +46,7 @@ export async function seedAbandoned(world: World, { tasks, expireInMs, push }: A
   });
   if (push)
     await insert(world, {
-      into: 'push_notification_configs (task_id, config_id, tenant, owner, url, payload, wire_version)',
+      into: `push_notification_configs (task_id, config_id, tenant, owner, url, payload, wire_version, origin, position)`,
       taskIds,
       row: (taskId) => configRow(taskId, world.sink.url(`hook-${taskId}`)),
     });
@@ -115,7 +115,8 @@ function eventRow(taskId: string): string {
 function configRow(taskId: string, url: string): string {
   const config = TaskPushNotificationConfig.fromJSON({ id: 'webhook', taskId, url });
   const payload = JSON.stringify(TaskPushNotificationConfig.toJSON(config));
-  return `('${taskId}','webhook','','${OWNER}','${url}','${payload}','1.0')`;
+  // Registered when the task had its one event.
+  return `('${taskId}','webhook','','${OWNER}','${url}','${payload}','1.0','${new URL(url).origin}',1)`;
 }
 
 /** A moment of the database's clock, as its column takes it. */

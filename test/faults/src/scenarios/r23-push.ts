@@ -1,0 +1,150 @@
+import type { Scenario } from '../scenario.js';
+import { limit, pause } from '../world/now.js';
+import type { World } from '../world/world.js';
+import { latenciesMs } from './support/latency.js';
+import { percentile } from './support/numbers.js';
+import { expectEnds, expectPauses, healthyLagsMs } from './support/push-outcome.js';
+import {
+  KINDS,
+  openSinks,
+  startPushed,
+  type Kind,
+  type PushedTask,
+  type Sinks,
+} from './support/push-sinks.js';
+import { until } from './support/until.js';
+import { diesByItself, startArmed, type Armed } from './support/victims.js';
+
+/** How often what turns are told with webhooks may be later than without; the benchmarks say it strictly. */
+const LATER_FACTOR = 2;
+/** What a shared machine adds to either. */
+const NOISE_MS = 50;
+/** Deliveries of a sender before it is hurt. */
+const PASS = 10;
+/** A sender stands still for so much longer than its claims live. */
+const LONGER_MS = 1_000;
+const PUSHED_WITHIN_MS = 25_000;
+
+/**
+ * Webhooks that fail, hang, refuse and go away, while senders are killed before and after an attempt, drain, and stand
+ * still for longer than their claims: each event comes, in order, and nobody waits for those that hang.
+ */
+export const push: Scenario = {
+  id: 'R23',
+  title: 'webhooks fail, hang and go away, while their senders die, drain and stand still',
+  databases: ['postgresql', 'mysql', 'sqlite'],
+  quick: true,
+  async run(world) {
+    const sinks = await openSinks(world);
+    const armed = await Promise.all(Array.from({ length: 5 }, () => startArmed(world, '')));
+    await besideHanging(world, { sinks, armed });
+    const tasks = await startAll(world, { sinks, armed });
+    await hurt(world, { armed, tasks });
+    sinks.recover();
+    await world.settled({ withinMs: world.settings.ttlMs + 2_000 });
+    await world.pushed({ withinMs: PUSHED_WITHIN_MS });
+    expectPauses(world);
+    expectEnds(world, await world.database.read(await world.database.aheadMs()));
+  },
+};
+
+interface Cluster {
+  readonly sinks: Sinks;
+  readonly armed: readonly Armed[];
+}
+
+/** Turns without webhooks, then with one that is healthy and others that hang: neither the turn nor the healthy waits. */
+async function besideHanging(world: World, { sinks, armed }: Cluster): Promise<void> {
+  const kindsOf: readonly (readonly Kind[])[] = [[], ['healthy', 'hanging', 'hanging', 'hanging']];
+  const lags: readonly number[][] = [[], []];
+  for (let round = 0; round < (world.quick ? 1 : 3); round += 1)
+    for (const [index, kinds] of kindsOf.entries())
+      lags[index]?.push(...(await turnLagsMs(world, { sinks, armed, kinds })));
+  const [without, beside] = lags.map((all) => percentile(all, 0.99));
+  const healthy = healthyLagsMs(world, await world.database.read(await world.database.aheadMs()));
+  const healthyMs = percentile(healthy, 0.99);
+  world.figure('frame lag ms p99 without webhooks', without ?? 0);
+  world.figure('frame lag ms p99 beside hanging webhooks', beside ?? 0);
+  world.figure('healthy delivery ms p50', percentile(healthy, 0.5));
+  world.figure('healthy delivery ms p99', healthyMs);
+  world.expect(
+    (beside ?? 0) <= LATER_FACTOR * (without ?? 0) + NOISE_MS,
+    `streams are told after ${beside} ms beside webhooks that hang, ${without} ms without any`,
+  );
+  // Who waits for one that hangs waits until its attempt is given up.
+  const { pushTimeoutMs } = world.settings;
+  world.expect(
+    healthy.length > 0 && healthyMs < pushTimeoutMs,
+    `a healthy webhook is told after ${Math.round(healthyMs)} ms (p99 of ${healthy.length}) while others hang`,
+  );
+}
+
+async function turnLagsMs(
+  world: World,
+  { sinks, armed, kinds }: Cluster & { readonly kinds: readonly Kind[] },
+): Promise<number[]> {
+  const script = `sleep 300; tick ${world.quick ? 25 : 60} 30; done`;
+  const holders = [...armed, ...armed].slice(0, 6).map(({ replica }) => replica);
+  const tasks = await Promise.all(holders.map((holder) => startPushed(sinks, { holder, script, kinds })));
+  const started = tasks.filter((task) => task !== null);
+  await Promise.all(started.map(({ caller }) => caller.ended));
+  const { events } = await world.database.read(await world.database.aheadMs());
+  return started.flatMap(({ caller, taskId }) =>
+    latenciesMs(
+      caller,
+      events.filter((row) => row.taskId === taskId),
+    ),
+  );
+}
+
+async function startAll(world: World, { sinks, armed }: Cluster): Promise<readonly PushedTask[]> {
+  const each = world.quick ? 2 : 6;
+  const holders = armed.flatMap(({ replica }) => Array.from({ length: each }, () => replica));
+  const script = `sleep 500; tick ${world.quick ? 12 : 40} 100; done`;
+  const tasks = await Promise.all(
+    holders.map((holder) => startPushed(sinks, { holder, script, kinds: KINDS })),
+  );
+  return tasks.filter((task) => task !== null);
+}
+
+/** All but the first are hurt, each in its own way; resolves when the last is over it. */
+async function hurt(
+  world: World,
+  { armed, tasks }: { readonly armed: readonly Armed[]; readonly tasks: readonly PushedTask[] },
+): Promise<void> {
+  const [, before, after, stopped, leaving] = armed;
+  if (!before || !after || !stopped || !leaving) return;
+  await Promise.all([
+    before.points.set(`push.beforePost=kill#${PASS}`),
+    after.points.set(`push.afterPost=kill#${PASS}`),
+    stopped.points.set(`push.beforePost=stop#${PASS}`),
+  ]);
+  await Promise.all([
+    diesByItself(world, before.replica, 'before a delivery'),
+    diesByItself(world, after.replica, 'after a delivery'),
+    standsStill(world, stopped),
+    drains(world, { leaving, tasks }),
+  ]);
+}
+
+/** Between having seen that its claim is alive and sending: the worst moment there is. */
+async function standsStill(world: World, { replica, points }: Armed): Promise<void> {
+  const passed = await Promise.race([points.passed('push.beforePost'), limit(PUSHED_WITHIN_MS)]);
+  world.expect(passed !== null, `${replica.name} delivers nothing`);
+  replica.stop();
+  await pause(world.settings.pushClaimTtlMs + LONGER_MS);
+  replica.cont();
+}
+
+async function drains(
+  world: World,
+  { leaving, tasks }: { readonly leaving: Armed; readonly tasks: readonly PushedTask[] },
+): Promise<void> {
+  const { replica } = leaving;
+  const own = new Set(tasks.filter(({ holder }) => holder === replica).map(({ taskId }) => taskId));
+  const delivered = (): number => world.recorder.pushes.filter(({ taskId }) => own.has(taskId)).length;
+  await until(() => delivered() >= PASS, { withinMs: PUSHED_WITHIN_MS });
+  replica.terminate();
+  const code = await Promise.race([replica.exited, limit(PUSHED_WITHIN_MS)]);
+  world.expect(code === 0, `${replica.name} was told to end and ended with ${code}`);
+}
