@@ -1,5 +1,6 @@
 import type { Benchmark } from '../benchmark.js';
 import { commit } from './commit.js';
+import { deliveries } from './deliveries.js';
 import { fanOut } from './fan-out.js';
 import { flood } from './flood.js';
 import { followUp } from './follow-up.js';
@@ -29,4 +30,5 @@ export const benchmarks: readonly Benchmark[] = [
   oldSnapshot,
   inMemory,
   originalTurns,
+  deliveries,
 ];

@@ -84,9 +84,12 @@ export function firstEvent({ taskId, contextId, task, userMessage }: RequestCont
   return AgentEvent.task({ id: taskId, contextId, status, artifacts: [], history, metadata: undefined });
 }
 
+/** Whose event it is. */
+type TaskIds = Pick<RequestContext, 'taskId' | 'contextId'>;
+
 /** A chunk of the one artifact. */
 export function chunkEvent(
-  { taskId, contextId }: RequestContext,
+  { taskId, contextId }: TaskIds,
   { text, append }: { readonly text: string; readonly append: boolean },
 ): AgentExecutionEvent {
   const artifact: Artifact = {
@@ -109,7 +112,7 @@ export function chunkEvent(
 
 /** The status that ends a turn: COMPLETED, or the request for input. */
 export function endEvent(
-  { taskId, contextId }: RequestContext,
+  { taskId, contextId }: TaskIds,
   { messageId, ask = false }: { readonly messageId: string; readonly ask?: boolean },
 ): AgentExecutionEvent {
   const state = ask ? TaskState.TASK_STATE_INPUT_REQUIRED : TaskState.TASK_STATE_COMPLETED;

@@ -35,11 +35,11 @@ export async function openHandler(settings: ServerSettings, executor: AgentExecu
 }
 
 async function openCluster(settings: ServerSettings, executor: AgentExecutor): Promise<OpenedHandler> {
-  const { kind, databaseUrl, poolSize = POOL_SIZE, hints, pollIntervalMs } = settings;
+  const { kind, databaseUrl, poolSize = POOL_SIZE, hints, pollIntervalMs, push } = settings;
   const cluster = await createCluster({
     ...(kind === 'cluster-memory' ? { database: createMemoryDatabase() } : { databaseUrl }),
     databaseOptions: { poolSize },
-    agentCard,
+    ...(push === true ? { agentCard: pushCard, push: { allowPrivate: true } } : { agentCard }),
     executor,
     ...(hints === undefined ? {} : { hints }),
     ...(pollIntervalMs === undefined ? {} : { pollIntervalMs }),
@@ -52,7 +52,7 @@ async function openCluster(settings: ServerSettings, executor: AgentExecutor): P
   };
 }
 
-/** The card of every server: streaming, no push. */
+/** The card of most servers: streaming, no push. */
 export const agentCard: AgentCard = {
   name: 'bench',
   description: 'Runs scripts',
@@ -70,4 +70,10 @@ export const agentCard: AgentCard = {
   skills: [],
   signatures: [],
   iconUrl: '',
+};
+
+/** The card of servers that call webhooks. */
+export const pushCard: AgentCard = {
+  ...agentCard,
+  capabilities: { streaming: true, pushNotifications: true, extensions: [], extendedAgentCard: false },
 };

@@ -14,6 +14,8 @@ export interface ServerSettings {
   readonly hints?: 'auto' | 'listen' | 'poll';
   /** Ours only. */
   readonly pollIntervalMs?: number;
+  /** Ours only: with push notifications, to webhooks on this machine. */
+  readonly push?: boolean;
 }
 
 /** What a server has used. */
