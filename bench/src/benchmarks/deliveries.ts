@@ -51,6 +51,8 @@ interface Arms extends Size {
   readonly databaseUrl: string;
   readonly senders: readonly Sender[];
   readonly uses: SendersUse[];
+  /** CPU time of the bare loop, round by round. */
+  readonly bareCpuMs: number[];
   close(): Promise<void>;
 }
 
@@ -66,11 +68,21 @@ async function open(context: BenchContext, size: Size & { readonly origins: numb
     ...TIMES,
   });
   const close = async (): Promise<void> => void (await Promise.all(senders.map((sender) => sender.close())));
-  return { ...size, notifications: configs * EVENTS, sink, backlog, databaseUrl, senders, uses: [], close };
+  return {
+    ...size,
+    notifications: configs * EVENTS,
+    sink,
+    backlog,
+    databaseUrl,
+    senders,
+    uses: [],
+    bareCpuMs: [],
+    close,
+  };
 }
 
 async function compare(arms: Arms): Promise<readonly Figure[]> {
-  const { notifications, rounds, origins, uses } = arms;
+  const { notifications, rounds, origins, uses, bareCpuMs } = arms;
   const numbers = await alternate({
     rounds,
     arms: { ours: () => delivered(arms), bare: () => posted(arms) },
@@ -92,6 +104,7 @@ async function compare(arms: Arms): Promise<readonly Figure[]> {
         'bare/s': median(numbers.bare),
         'statements per delivery': perDelivery(({ calls }) => totalOf(calls)),
         'CPU of the replicas per delivery, ms': perDelivery(({ cpuMs }) => cpuMs),
+        'CPU of the bare loop per request, ms': median(bareCpuMs.slice(-rounds)) / notifications,
         'last round': last === undefined ? '' : describeCounts(last.calls),
       },
     },
@@ -111,15 +124,20 @@ async function delivered({ backlog, sink, notifications, senders, uses }: Arms):
   const use = await endSending(senders);
   const { accepted, lastMs, repeated, early } = await sink.counts();
   if (accepted !== notifications || repeated.length > 0 || early > 0)
-    throw new Error(`${accepted} deliveries, ${repeated.length} configs with repetitions, ${early} too early`);
+    throw new Error(
+      `${accepted} deliveries, ${repeated.length} configs with repetitions, ${early} too early`,
+    );
   await backlog.expectDelivered();
   uses.push(use);
   return (notifications * 1_000) / (lastMs - use.firstClaimMs);
 }
 
-async function posted({ backlog, sink, notifications }: Arms): Promise<number> {
+async function posted({ backlog, sink, notifications, bareCpuMs }: Arms): Promise<number> {
   await sink.expect(notifications);
+  const before = process.cpuUsage();
   const tookMs = await timeMs(() => barePosts(backlog.posts, IN_FLIGHT));
+  const { user, system } = process.cpuUsage(before);
+  bareCpuMs.push((user + system) / 1_000);
   const { accepted } = await sink.counts();
   if (accepted !== notifications) throw new Error(`the bare loop lost ${notifications - accepted} requests`);
   return (notifications * 1_000) / tookMs;

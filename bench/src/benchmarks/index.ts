@@ -10,6 +10,7 @@ import { httpTurns } from './http-turns.js';
 import { idleSubscribers } from './idle-subscribers.js';
 import { longTurn } from './long-turn.js';
 import { oldSnapshot } from './old-snapshot.js';
+import { pushedTurns } from './pushed-turns.js';
 import { sweep } from './sweep.js';
 import { wakeUp } from './wake-up.js';
 import { inMemory, originalTurns } from './whole-turns.js';
@@ -31,4 +32,5 @@ export const benchmarks: readonly Benchmark[] = [
   inMemory,
   originalTurns,
   deliveries,
+  pushedTurns,
 ];

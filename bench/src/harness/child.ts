@@ -46,12 +46,14 @@ export function startChild<Says extends Typed, Hears extends Typed>(
     profileFolder === null
       ? []
       : ['--cpu-prof', `--cpu-prof-dir=${profileFolder}`, `--cpu-prof-name=${profile}`];
-  const child = fork(fileURLToPath(new URL(`../servers/${main}.js`, import.meta.url)), [
-    ...[JSON.stringify(settings)],
-  ], {
-    execArgv: [...profiling, '--expose-gc'],
-    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
-  });
+  const child = fork(
+    fileURLToPath(new URL(`../servers/${main}.js`, import.meta.url)),
+    [...[JSON.stringify(settings)]],
+    {
+      execArgv: [...profiling, '--expose-gc'],
+      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    },
+  );
   const gone = once(child, 'exit');
   const next: Child<Says, Hears>['next'] = (type) =>
     new Promise((resolve, reject) => {

@@ -47,9 +47,13 @@ export async function sendTurn(options: {
   readonly script: Script;
   readonly taskId?: string;
   readonly immediately?: boolean;
+  /** A URL that is called for each event of the task. */
+  readonly webhook?: string | undefined;
 }): Promise<SentTask> {
-  const { port, script, taskId, immediately = false } = options;
-  const params = { ...paramsOf(script, taskId), configuration: { returnImmediately: immediately } };
+  const { port, script, taskId, immediately = false, webhook } = options;
+  const push = webhook === undefined ? {} : { taskPushNotificationConfig: { url: webhook } };
+  const configuration = { returnImmediately: immediately, ...push };
+  const params = { ...paramsOf(script, taskId), configuration };
   const answer = (await call(port, 'SendMessage', params)) as { task: SentTask };
   return answer.task;
 }

@@ -10,6 +10,8 @@ export interface StampedTurn {
   readonly reader: number;
   readonly chunks: number;
   readonly paceMs: number;
+  /** A URL that is called for each event of the task. */
+  readonly webhook?: string | undefined;
 }
 
 const STAMPS = /@\d{6,}@/g;
@@ -20,9 +22,10 @@ const STAMPS = /@\d{6,}@/g;
  * (a poller is given the whole task); each counts when it is first seen.
  * @throws Error when a chunk never came.
  */
-export async function stampLatencies({ writer, reader, chunks, paceMs }: StampedTurn): Promise<number[]> {
+export async function stampLatencies(turn: StampedTurn): Promise<number[]> {
+  const { writer, reader, chunks, paceMs, webhook } = turn;
   const script = { events: chunks + 2, stamp: true, paceMs };
-  const { id: taskId } = await sendTurn({ port: writer, script, immediately: true });
+  const { id: taskId } = await sendTurn({ port: writer, script, immediately: true, webhook });
   const seen = new Set<string>();
   const latencies: number[] = [];
   let first = true;

@@ -10,7 +10,9 @@ import { watchCalls } from './watch-calls.js';
 const { replicaId, databaseUrl, concurrency, ...times } = JSON.parse(
   process.argv[2] ?? '{}',
 ) as SenderSettings;
-const opened = await createDatabase({ url: databaseUrl, poolSize: 10, ttlMs: 30_000 });
+/** Claims, reads and settlements go one at a time each. */
+const POOL_SIZE = 4;
+const opened = await createDatabase({ url: databaseUrl, poolSize: POOL_SIZE, ttlMs: 30_000 });
 const { database, take } = watchCalls(opened);
 let cluster: Cluster | null = null;
 let cpuAtOpenMs = 0;
