@@ -13,18 +13,17 @@ interface Find {
   readonly after: number;
 }
 
-/** Rows of one read of many tasks, and of one task alone. */
-const ROWS_OF_ALL = 256;
-const ROWS_OF_ONE = 32;
+/** Rows of one read, of many tasks together. */
+const MOST_ROWS = 256;
 
 /** What is kept of them for one claim; the rest is read again when its turn comes. At least one row is kept. */
 const MOST_BYTES = 256 * 1024;
 
 /** One read at a time, for all tasks that came up during the one before. */
-export function createEventFeed(log: Pick<LogStatements, 'readEvents' | 'readEventsOf'>): EventFeed {
+export function createEventFeed(log: Pick<LogStatements, 'readEventsOf'>): EventFeed {
   let queue: Promise<unknown> = Promise.resolve();
   let current: Promise<unknown> = Promise.resolve();
-  const loader = new DataLoader<Find, readonly EventRow[]>(
+  const loader = new DataLoader<Find, readonly EventRow[] | null>(
     (finds) => {
       const read = readAll(log, finds);
       current = read.catch(() => {});
@@ -43,27 +42,36 @@ export function createEventFeed(log: Pick<LogStatements, 'readEvents' | 'readEve
   );
   return {
     async read(find) {
-      const found = await loader.load(find);
-      if (found.length > 0) return withinBytes(found);
-      // The rows of other tasks may have used up the read.
-      return withinBytes(await log.readEvents({ ...find, limit: ROWS_OF_ONE }));
+      let found = await loader.load(find);
+      // Those before it get nothing of the next, so its turn comes.
+      while (found === null) found = await loader.load(find);
+      return withinBytes(found);
     },
   };
 }
 
+/** Null: the rows of other tasks have used up the read. */
 async function readAll(
   log: Pick<LogStatements, 'readEventsOf'>,
   finds: readonly Find[],
-): Promise<readonly EventRow[][]> {
+): Promise<readonly (readonly EventRow[] | null)[]> {
   const cursors = new Map<string, number>();
   for (const { taskId, after } of finds) cursors.set(taskId, Math.min(after, cursors.get(taskId) ?? after));
   const rows = await log.readEventsOf({
     cursors: [...cursors].map(([taskId, after]) => ({ taskId, after })),
-    limit: ROWS_OF_ALL,
+    limit: MOST_ROWS,
   });
   const byTask = new Map<string, EventRow[]>();
-  for (const row of rows) byTask.set(row.taskId, [...(byTask.get(row.taskId) ?? []), row]);
-  return finds.map(({ taskId, after }) => (byTask.get(taskId) ?? []).filter(({ seq }) => seq > after));
+  for (const row of rows) {
+    const ofTask = byTask.get(row.taskId);
+    if (ofTask) ofTask.push(row);
+    else byTask.set(row.taskId, [row]);
+  }
+  const usedUp = rows.length >= MOST_ROWS;
+  return finds.map(({ taskId, after }) => {
+    const found = (byTask.get(taskId) ?? []).filter(({ seq }) => seq > after);
+    return found.length === 0 && usedUp ? null : found;
+  });
 }
 
 function withinBytes(rows: readonly EventRow[]): readonly EventRow[] {
