@@ -1,8 +1,14 @@
 import { keyOf, type LiveClaim } from './live-claim.js';
 import type { Slots } from './slots.js';
 
-/** Claims beside those under way, so that a slot that comes free finds the next at hand. */
-const AHEAD = 2;
+/**
+ * Claims for each slot: beside those under way as many again, so that a slot that comes free finds the next at hand,
+ * and as many that are on their way from the database or back to it.
+ */
+const AHEAD = 3;
+
+/** More are brought when there are fewer than this for each slot: the statements take their time. */
+const LOW = 2;
 
 /**
  * The claims of this replica: per task, for what is committed here; per origin, so that one webhook's backlog does
@@ -38,7 +44,8 @@ export class ClaimBook {
   /** Whether it is time to bring more claims, many at once, for this origin or whoever takes its place. */
   isLow(origin: string): boolean {
     return (
-      this.claims.size <= this.concurrency && (this.origins.get(origin) ?? 0) <= this.slots.limitOf(origin)
+      this.claims.size <= LOW * this.concurrency &&
+      (this.origins.get(origin) ?? 0) <= LOW * this.slots.limitOf(origin)
     );
   }
 
@@ -87,12 +94,16 @@ export class ClaimBook {
     return [...this.claims.values()];
   }
 
-  /** Puts a claim that has something to send in line. */
-  enqueue(claim: LiveClaim): void {
+  /**
+   * Puts a claim that has something to send in line. `goesOn`: before others of its origin. So claims end one after
+   * another, and new ones come while others are under way, where turns would let all end at the same time.
+   */
+  enqueue(claim: LiveClaim, goesOn = false): void {
     const { origin } = claim.push;
     const waiting = this.line.get(origin);
-    if (waiting) waiting.push(claim);
-    else this.line.set(origin, [claim]);
+    if (waiting === undefined) this.line.set(origin, [claim]);
+    else if (goesOn) waiting.unshift(claim);
+    else waiting.push(claim);
   }
 
   /** Takes out of the line what an origin that failed cannot use soon. */

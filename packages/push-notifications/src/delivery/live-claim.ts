@@ -1,10 +1,13 @@
 import { isTerminalName, type EventRow } from '@a2a-cluster/core';
 import type { ClaimedPush } from '@a2a-cluster/db';
+import { decodeConfig, type StoredPushConfig } from '../stored-config.js';
 import type { TaskAtRow } from '../task-at-row.js';
 
 /** A claim this replica holds, and how far it has come. */
 export interface LiveClaim {
   readonly push: ClaimedPush;
+  /** Its config, read once; null: it cannot be. */
+  readonly stored: StoredPushConfig | null;
   /** The seq of the last event that needs no more attempts. */
   position: number;
   /** The last seq of the task that is known of here. */
@@ -24,6 +27,8 @@ export interface LiveClaim {
   taskEnded: boolean;
   /** Ends the wait for more events. */
   more: (() => void) | null;
+  /** Attempts since others of its origin had their turn. */
+  inARow: number;
   /** An event was accepted since the last settlement. */
   accepted: boolean;
   /** Another holder has it, or it was settled: nothing more is sent. */
@@ -37,6 +42,7 @@ export function createLiveClaim(
 ): LiveClaim {
   return {
     push,
+    stored: decodeConfig(push),
     position: push.position,
     version: push.version,
     rows: [],
@@ -47,6 +53,7 @@ export function createLiveClaim(
     taskAt: null,
     taskEnded: isTerminalName(push.state),
     more: null,
+    inARow: 0,
     accepted: false,
     ended: false,
   };

@@ -8,7 +8,7 @@ import {
 } from '@a2a-cluster/core';
 import type { Database, PushSettlement } from '@a2a-cluster/db';
 import { createTaskReader, type TaskReader } from '@a2a-cluster/task-store';
-import { decodeConfig, type StoredPushConfig } from '../stored-config.js';
+import type { StoredPushConfig } from '../stored-config.js';
 import { createTaskAtRow } from '../task-at-row.js';
 import { isTooOld, retryDelayMs } from '../webhook/backoff.js';
 import type { WebhookClient, WebhookRequest } from '../webhook/client.js';
@@ -59,7 +59,7 @@ export class ClaimRunner {
     if (row === undefined || claim.ended) return null;
     try {
       if (!(await this.isTrusted(claim))) return null;
-      const stored = decodeConfig(claim.push);
+      const { stored } = claim;
       if (stored === null) return await this.disable(claim, 'The stored config cannot be read.');
       const request = await this.requestOf({ claim, row, stored });
       if (request === null) return null;
