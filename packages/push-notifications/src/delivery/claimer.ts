@@ -36,8 +36,10 @@ export interface ClaimerParts {
 const UNKNOWN_MS = 1_000;
 const AGAIN_MS = 200;
 const MOST_UNKNOWN = 10_000;
-/** Dead letters that an operator wants sent again are looked for with every so many polls. */
-const POLLS_PER_LETTERS = 6;
+/** After a look that found nothing the next one comes later by this factor. */
+const IDLE_FACTOR = 2;
+/** Dead letters that an operator wants sent again are looked for once in so many intervals. */
+const INTERVALS_PER_LETTERS = 6;
 const LETTERS_AT_ONCE = 16;
 const SUSPECTS_AT_ONCE = 16;
 /** After a statement that failed. */
@@ -56,7 +58,8 @@ export class Claimer {
   private timer: { readonly atMs: number; readonly timer: Timer } | null = null;
   private working: Promise<void> | null = null;
   private pollDue = false;
-  private polls = 0;
+  /** By monotonic time. */
+  private lettersAtMs = -Infinity;
   /** The last look may have left something out. */
   private backlog = false;
   private open = false;
@@ -198,19 +201,29 @@ export class Claimer {
   private async claimDue(): Promise<void> {
     const { queue, claimant, clock, demand, pollIntervalMs } = this.parts;
     this.pollDue = false;
-    this.poll(pollIntervalMs * (0.75 + Math.random() / 4));
-    if (this.polls++ % POLLS_PER_LETTERS === 0)
-      this.parts.onDeadLetters(await queue.claimDeadLetters({ ...claimant, limit: LETTERS_AT_ONCE }));
+    const nextMs = pollIntervalMs * (0.75 + Math.random() / 4);
+    // Also where this look fails.
+    this.poll(nextMs * IDLE_FACTOR);
+    await this.claimLetters();
     const { room, fullOrigins, suspectOrigins } = demand();
     this.backlog = true;
-    if (room === 0) return;
+    if (room === 0) return this.poll(nextMs);
     const sentAtMs = clock.monotonicMs();
     const exceptOrigins = [...new Set([...fullOrigins, ...suspectOrigins])];
     const due = await queue.claimDue({ ...claimant, limit: room, exceptOrigins });
+    if (due.seen > 0) this.poll(nextMs);
     this.parts.onClaimed(due.claimed, sentAtMs);
     await this.claimOfSuspects(suspectOrigins.filter((origin) => !fullOrigins.includes(origin)));
     this.backlog = due.seen >= room || exceptOrigins.length > 0;
     if (due.seen >= room) this.pollDue = this.parts.demand().room > 0;
+  }
+
+  private async claimLetters(): Promise<void> {
+    const { queue, claimant, clock, pollIntervalMs } = this.parts;
+    const nowMs = clock.monotonicMs();
+    if (nowMs - this.lettersAtMs < INTERVALS_PER_LETTERS * pollIntervalMs) return;
+    this.lettersAtMs = nowMs;
+    this.parts.onDeadLetters(await queue.claimDeadLetters({ ...claimant, limit: LETTERS_AT_ONCE }));
   }
 
   private async claimOfSuspects(onlyOrigins: readonly string[]): Promise<void> {

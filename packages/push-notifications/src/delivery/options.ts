@@ -13,7 +13,10 @@ export interface PushDeliveryLimits {
    * most this and a poll. At least twice {@link attemptTimeoutMs}. Default 30 000.
    */
   readonly claimTtlMs?: number;
-  /** The longest wait between two looks for deliveries that are due and nobody's. Default 5 000. */
+  /**
+   * The longest wait between two looks for deliveries that are due and nobody's, twice that after a look that found
+   * none. Default 5 000.
+   */
   readonly pollIntervalMs?: number;
   /** The pause after the first failed attempt of an event; it doubles with each. Default 1 000. */
   readonly firstRetryMs?: number;
