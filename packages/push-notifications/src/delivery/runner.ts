@@ -257,6 +257,8 @@ export class ClaimRunner {
  * @throws ClusterError `ROW_CORRUPT` when that is not JSON.
  */
 function readable(row: EventRow): EventRow {
+  // It was encoded in this process.
+  if (row.decoded !== undefined) return row;
   try {
     JSON.parse(row.payload);
     return row;
