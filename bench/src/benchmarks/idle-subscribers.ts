@@ -60,8 +60,10 @@ interface Stage {
 
 async function openStage(context: BenchContext, kind: 'cluster' | 'original'): Promise<Stage> {
   const databaseUrl = kind === 'cluster' ? await context.freshDatabase() : await originalDatabase(context);
-  const holder = await startServer(context, { kind, databaseUrl });
-  const reader = await startServer(context, { kind, databaseUrl });
+  // With push: its looks for what others left are part of what idling costs.
+  const settings = { kind, databaseUrl, push: kind === 'cluster' };
+  const holder = await startServer(context, settings);
+  const reader = await startServer(context, settings);
   const backends = await openBackendCpu(databaseUrl);
   context.cleanUp(() => backends.close());
   const crowd = createCrowd(reader.port);
