@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
-import { RequestMalformedError } from '@a2a-js/sdk/errors';
 import {
   DefaultRequestHandler,
   resolveUserScope,
@@ -32,6 +31,7 @@ import {
   createPushConfigStore,
   createPushDelivery,
   createWebhookAddressPolicy,
+  webhookRefused,
   type PushConfigStore,
   type PushDelivery,
   type WebhookAddressPolicy,
@@ -278,7 +278,7 @@ class Replica implements Cluster {
       freshlyQuiet: () => clockWatch.freshlyQuiet(),
       checkPushConfig: async ({ url }) => {
         const refusal = await policy.checkAtRegistration(url);
-        if (refusal !== null) throw new RequestMalformedError(refusal);
+        if (refusal !== null) throw webhookRefused(refusal);
       },
       scopeOf: (context) => scopeOf(context, ownerResolver),
       ...{ journal, reader, stream, turns, pushConfigs, clock, logger, holder },

@@ -1,5 +1,6 @@
 import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
+import { RequestMalformedError } from '@a2a-js/sdk/errors';
 import { createSystemClock, sleep } from '@a2a-cluster/core';
 import { isBlockedAddress } from './blocked-addresses.js';
 
@@ -24,6 +25,11 @@ export interface WebhookAddressPolicyOptions {
   readonly resolve?: (hostname: string) => Promise<readonly string[]>;
   /** How long a name may take to resolve; after it, it counts as not resolved. Default 2 000. */
   readonly resolveTimeoutMs?: number;
+}
+
+/** What a client is told whose webhook is refused; the reason in its metadata is `WEBHOOK_ADDRESS_REFUSED`. */
+export function webhookRefused(refusal: AddressRefusal): RequestMalformedError {
+  return new RequestMalformedError({ message: refusal, metadata: { reason: 'WEBHOOK_ADDRESS_REFUSED' } });
 }
 
 const PRIVATE = 'The webhook address is private, loopback or link-local.';
