@@ -147,7 +147,7 @@ async function startReplica(database: TestDatabase, name: string): Promise<Repli
   server.serve(
     createApp({
       requestHandler: cluster.requestHandler,
-      authentication: createAuthentication(undefined),
+      authentication: createAuthentication({}),
       bodyLimit: config.bodyLimit,
       health: () => ({ ...cluster.status() }),
       logger,
