@@ -1,6 +1,8 @@
 import { hostname } from 'node:os';
 import type { z } from 'zod';
 import { parseAuthTokens, type Grant } from './auth-tokens.js';
+import { jwtConfigOf, type JwtConfig } from './auth/jwt-settings.js';
+import type { OperatorConfig } from './operator/operator-config.js';
 import { flagOf, secretSettings, settingNames, settings, type SettingName } from './settings.js';
 
 type Values = { readonly [Name in SettingName]?: z.output<(typeof settings)[Name]['schema']> | undefined };
@@ -26,8 +28,10 @@ export interface Config {
   readonly eventRetentionMs: number | undefined;
   readonly logLevel: string;
   readonly agentModule: string | undefined;
-  /** Undefined: no authentication. */
+  /** Undefined, as `jwt` is: no authentication. */
   readonly grants: readonly Grant[] | undefined;
+  readonly jwt: JwtConfig | undefined;
+  readonly operator: OperatorConfig;
   readonly pushAllowPrivate: boolean;
   readonly maxConcurrentTurns: number | undefined;
   /** The version of the card for clients that name none. */
@@ -59,8 +63,11 @@ export function processEnvironment(): Readonly<Record<string, string | undefined
 /** Reads every setting and finds everything that is wrong with any of them at once. */
 export function loadConfig({ env, flags = {} }: ConfigSources): ConfigResult {
   const problems: string[] = [];
+  const textOf = (name: SettingName): string | undefined =>
+    flags[name] ?? (env[name] === '' ? undefined : env[name]);
+  const given = (name: SettingName): boolean => textOf(name) !== undefined;
   const read = (name: SettingName): unknown => {
-    const text = flags[name] ?? (env[name] === '' ? undefined : env[name]);
+    const text = textOf(name);
     if (text === undefined) return undefined;
     const parsed = settings[name].schema.safeParse(text);
     if (parsed.success) return parsed.data;
@@ -72,10 +79,15 @@ export function loadConfig({ env, flags = {} }: ConfigSources): ConfigResult {
   const values = Object.fromEntries(settingNames.map((name) => [name, read(name)])) as Values;
   const tokens = values.AUTH_TOKENS === undefined ? undefined : parseAuthTokens(values.AUTH_TOKENS);
   problems.push(...(tokens?.problems ?? []).map((problem) => `AUTH_TOKENS ${problem}`));
-  return problems.length > 0 ? { problems } : { config: configOf(values, tokens?.grants) };
+  const jwt = jwtConfigOf(values, given);
+  problems.push(...jwt.problems);
+  if (given('OPERATOR_HOST') && !given('OPERATOR_PORT'))
+    problems.push('OPERATOR_PORT must be set when OPERATOR_HOST is');
+  const doors = { grants: tokens?.grants, jwt: jwt.jwt };
+  return problems.length > 0 ? { problems } : { config: configOf(values, doors) };
 }
 
-function configOf(values: Values, grants: readonly Grant[] | undefined): Config {
+function configOf(values: Values, doors: Pick<Config, 'grants' | 'jwt'>): Config {
   return {
     databaseUrl: values.DATABASE_URL ?? 'file:./.data/cluster.db',
     databasePoolSize: values.DATABASE_POOL_SIZE,
@@ -94,17 +106,17 @@ function configOf(values: Values, grants: readonly Grant[] | undefined): Config 
     eventRetentionMs: values.EVENT_RETENTION_MS,
     logLevel: values.LOG_LEVEL ?? 'info',
     agentModule: values.AGENT_MODULE,
-    grants,
+    ...doors,
+    operator: {
+      port: values.OPERATOR_PORT,
+      host: values.OPERATOR_HOST ?? '127.0.0.1',
+      token: values.OPERATOR_TOKEN,
+    },
     pushAllowPrivate: values.PUSH_ALLOW_PRIVATE ?? false,
     maxConcurrentTurns: values.MAX_CONCURRENT_TURNS,
     cardDefaultVersion: values.CARD_DEFAULT_VERSION ?? '1.0',
     bodyLimit: values.BODY_LIMIT ?? 1024 * 1024,
   };
-}
-
-/** Whether an address to listen on is reached from this machine only. */
-export function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host);
 }
 
 /** The address in the agent card when nobody set one: a wildcard host is reached as localhost. */

@@ -12,6 +12,14 @@ const REQUEST_TIMEOUT_MS = 60_000;
 /** Time the last answers have to reach their clients once everything else has stopped. */
 const LAST_ANSWERS_MS = 1_000;
 
+/** Where to listen. */
+export interface ListenAddress {
+  readonly host: string;
+  readonly port: number;
+  /** The settings it comes from, for the message when it cannot be listened on; default `HOST, PORT`. */
+  readonly settings?: string;
+}
+
 /** A listening server whose app can come later. */
 export interface HttpServer {
   readonly port: number;
@@ -26,7 +34,7 @@ export interface HttpServer {
  * routes say `starting` and everything else is answered with 503.
  * @throws StartFault when the address cannot be listened on.
  */
-export async function listen(address: { readonly host: string; readonly port: number }): Promise<HttpServer> {
+export async function listen(address: ListenAddress): Promise<HttpServer> {
   let app: RequestListener = startingApp();
   const server = createServer({ requestTimeout: REQUEST_TIMEOUT_MS }, (req, res) => app(req, res));
   await bind(server, address);
@@ -37,14 +45,11 @@ export async function listen(address: { readonly host: string; readonly port: nu
   };
 }
 
-function bind(
-  server: Server,
-  { host, port }: { readonly host: string; readonly port: number },
-): Promise<void> {
+function bind(server: Server, { host, port, settings = 'HOST, PORT' }: ListenAddress): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', (cause: NodeJS.ErrnoException) => {
       const why = cause.code === 'EADDRINUSE' ? 'the port is in use' : errorText(cause);
-      reject(new StartFault(`Cannot listen on ${host} port ${port} (HOST, PORT): ${why}.`, { cause }));
+      reject(new StartFault(`Cannot listen on ${host} port ${port} (${settings}): ${why}.`, { cause }));
     });
     server.listen({ host, port }, resolve);
   });

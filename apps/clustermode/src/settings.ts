@@ -1,5 +1,7 @@
 import { z } from 'zod';
 import { isStorableKey } from '@a2a-cluster/core';
+import { BEARER_TOKEN } from './auth-tokens.js';
+import { jwksUrl, jwtAlgorithms } from './auth/jwt-settings.js';
 
 /** One setting of a replica: an environment variable and the flag of the same name. */
 export interface Setting<Value> {
@@ -44,6 +46,19 @@ export const settings = {
   ),
   AGENT_MODULE: of(z.string(), 'path of an ES module that exports the agent', 'the demo agent'),
   AUTH_TOKENS: of(z.string(), 'token=user or token=user@tenant, comma separated', 'no authentication'),
+  AUTH_JWKS_URL: of(
+    jwksUrl(),
+    'keys that JSON Web Tokens are checked with: https, or file: and a path',
+    'no JWT',
+  ),
+  AUTH_JWT_ISSUER: of(someText(), 'issuer that a JWT must name', 'required with AUTH_JWKS_URL'),
+  AUTH_JWT_AUDIENCE: of(someText(), 'audience that a JWT must name', 'required with AUTH_JWKS_URL'),
+  AUTH_JWT_USER_CLAIM: of(someText(), 'claim of a JWT that names the user', 'sub'),
+  AUTH_JWT_TENANT_CLAIM: of(someText(), 'claim of a JWT that names the tenant', 'tenant'),
+  AUTH_JWT_ALGORITHMS: of(jwtAlgorithms(), 'signatures that are taken', 'RS256,PS256,ES256,EdDSA'),
+  OPERATOR_PORT: of(wholeNumber(0, 65_535), 'port for the routes of the operator', 'they are on PORT'),
+  OPERATOR_HOST: of(z.string(), 'address that OPERATOR_PORT listens on', '127.0.0.1'),
+  OPERATOR_TOKEN: of(operatorToken(), 'Bearer token that the routes of the operator want', 'none'),
   PUSH_ALLOW_PRIVATE: of(trueOrFalse(), 'whether webhooks may have private addresses', 'false'),
   MAX_CONCURRENT_TURNS: of(wholeNumber(1, 1_000_000), 'most turns this replica runs at once', 'no limit'),
   CARD_DEFAULT_VERSION: of(
@@ -61,7 +76,11 @@ export type SettingName = keyof typeof settings;
 export const settingNames = Object.keys(settings) as readonly SettingName[];
 
 /** Settings whose values must not be printed. */
-export const secretSettings: ReadonlySet<SettingName> = new Set(['DATABASE_URL', 'AUTH_TOKENS']);
+export const secretSettings: ReadonlySet<SettingName> = new Set([
+  'DATABASE_URL',
+  'AUTH_TOKENS',
+  'OPERATOR_TOKEN',
+]);
 
 /** The flag of a setting: `LEASE_TTL_MS` is `--lease-ttl-ms`. */
 export function flagOf(name: SettingName): string {
@@ -132,4 +151,13 @@ function replicaId(): z.ZodType<string, string> {
   return z
     .string()
     .refine(fits, `must be at most ${MAX_REPLICA_ID_BYTES} bytes without spaces and control characters`);
+}
+
+function someText(): z.ZodType<string, string> {
+  return z.string().min(1, 'must not be empty');
+}
+
+function operatorToken(): z.ZodType<string, string> {
+  const message = 'must be at least 16 characters that a Bearer token can have';
+  return z.string().refine((text) => text.length >= 16 && BEARER_TOKEN.test(text), message);
 }
