@@ -267,7 +267,7 @@ describe('a refusal that is an internal error by its code', () => {
       const full = new A2AError({ message: 'Too many turns.', metadata: { reason: 'TOO_MANY_TURNS' } });
       const { url, kept } = await serve({
         instead: { sendMessage: () => Promise.reject(full) },
-        contextBuilder: ({ requestedVersion }) => new ServerCallContext({ requestedVersion }),
+        contextBuilder: () => new ServerCallContext({ requestedVersion: '1.0' }),
       });
       const params = { message: userMessage('done') };
       const answer = await send(url, [path, v1, path === RPC ? rpc('SendMessage', params) : params]);
