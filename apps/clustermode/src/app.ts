@@ -1,5 +1,5 @@
 import express from 'express';
-import type { Express, Request, RequestHandler } from 'express';
+import type { Express, Request, RequestHandler, Router } from 'express';
 import { A2A_VERSION_HEADER, AGENT_CARD_PATH, AgentCard } from '@a2a-js/sdk';
 import type { A2ARequestHandler } from '@a2a-js/sdk/server';
 import {
@@ -11,11 +11,15 @@ import {
 import type { Logger } from '@a2a-cluster/core';
 import { JSON_RPC_PATH, REST_PATH } from './agent/card.js';
 import { aroundCalls } from './around-calls.js';
+import { auditTrail } from './audit/audit.js';
+import { noteCall } from './audit/note-call.js';
 import type { Authentication } from './auth.js';
+import { createFaultShield } from './fault-shield.js';
 import { jsonRpcFault, jsonRpcFront } from './front/json-rpc-front.js';
 import { isLegacyVersion } from './front/problem.js';
 import { restFault, restFront, restNoRoute } from './front/rest-front.js';
 import { createRetryAfter } from './front/retry-after.js';
+import { apiHeaders, securityHeaders } from './headers.js';
 import { healthRoutes, type Health } from './health.js';
 import type { BodyLimits } from './limits.js';
 import { admitToTenant } from './tenants.js';
@@ -29,6 +33,8 @@ export interface AppOptions {
   readonly logger: Logger;
   /** Runs before both transports; a cluster's own frees a subscriber when its client goes away. */
   readonly streaming?: RequestHandler;
+  /** Routes that clients have no part in, with their own door, from `operatorRoutes`. */
+  readonly operator?: Router;
   /** Makes the context of a call; default: the SDK's. */
   readonly contextBuilder?: JsonRpcHandlerOptions['contextBuilder'];
   /** The version of the card for clients that name none; default 1.0. */
@@ -44,26 +50,35 @@ export interface AppOptions {
 export function createApp(options: AppOptions): Express {
   const { authentication, logger, bodyLimits } = options;
   const retryAfter = createRetryAfter();
+  const shield = createFaultShield(logger);
   const requestHandler = aroundCalls(options.requestHandler, {
-    admit: admitToTenant,
-    failed: retryAfter.note,
+    admit(params, context) {
+      noteCall(params, context);
+      return admitToTenant(params, context);
+    },
+    failed(error, context) {
+      retryAfter.note(error, context);
+      return shield.ofCall(error, context);
+    },
+    card: shield.card,
   });
   const transport = {
     requestHandler,
-    userBuilder: authentication.userBuilder,
+    userBuilder: shield.userBuilder(authentication.userBuilder),
+    contextBuilder: shield.contextBuilder(options.contextBuilder),
     legacyCompat: { enabled: true },
-    ...(options.contextBuilder ? { contextBuilder: options.contextBuilder } : {}),
   };
   const streaming = options.streaming ?? passOn;
 
   const app = express();
-  app.disable('x-powered-by');
+  app.use(securityHeaders(), auditTrail(logger));
   app.use(healthRoutes(options.health));
-  app.use(`/${AGENT_CARD_PATH}`, card(options));
-  app.use(authentication.guard);
-  app.use(JSON_RPC_PATH, retryAfter.jsonRpc, jsonRpcFront(bodyLimits), streaming);
+  app.use(`/${AGENT_CARD_PATH}`, card({ ...options, requestHandler }));
+  if (options.operator !== undefined) app.use(options.operator);
+  app.use(apiHeaders(), authentication.guard);
+  app.use(JSON_RPC_PATH, shield.answers, retryAfter.jsonRpc, jsonRpcFront(bodyLimits), streaming);
   app.use(JSON_RPC_PATH, jsonRpcHandler(transport), jsonRpcFault(logger));
-  app.use(REST_PATH, retryAfter.rest, restFront(bodyLimits), streaming);
+  app.use(REST_PATH, shield.answers, retryAfter.rest, restFront(bodyLimits), streaming);
   app.use(REST_PATH, restHandler(transport));
   app.use(restNoRoute);
   app.use(restFault(logger));

@@ -1,16 +1,19 @@
+import type { A2AError } from '@a2a-js/sdk/errors';
 import type { A2ARequestHandler, ServerCallContext } from '@a2a-js/sdk/server';
 
 /** What happens around every call of a request handler. */
 export interface CallHooks {
   /** Gives the parameters the call is made with; what it throws is the call's answer. */
   admit<Params extends { readonly tenant: string }>(params: Params, context: ServerCallContext): Params;
-  /** Learns of an error before the caller does. */
-  failed(error: unknown, context: ServerCallContext): void;
+  /** Gives the error the caller gets for one that ended a call. */
+  failed(error: unknown, context: ServerCallContext): A2AError;
+  /** The card, which every transport asks for before a call. */
+  card(provider: A2ARequestHandler['getAgentCard']): A2ARequestHandler['getAgentCard'];
 }
 
 type Scoped = { readonly tenant: string };
 
-/** The same handler with hooks around all its calls but that for the public card. */
+/** The same handler with hooks around all its calls. */
 export function aroundCalls(handler: A2ARequestHandler, hooks: CallHooks): A2ARequestHandler {
   const call =
     <Params extends Scoped, Result>(
@@ -20,8 +23,7 @@ export function aroundCalls(handler: A2ARequestHandler, hooks: CallHooks): A2ARe
       try {
         return await method.call(handler, hooks.admit(params, context), context);
       } catch (error) {
-        hooks.failed(error, context);
-        throw error;
+        throw hooks.failed(error, context);
       }
     };
   const stream = <Params extends Scoped, Item>(
@@ -31,12 +33,11 @@ export function aroundCalls(handler: A2ARequestHandler, hooks: CallHooks): A2ARe
       try {
         yield* method.call(handler, hooks.admit(params, context), context);
       } catch (error) {
-        hooks.failed(error, context);
-        throw error;
+        throw hooks.failed(error, context);
       }
     };
   return {
-    getAgentCard: () => handler.getAgentCard(),
+    getAgentCard: hooks.card(() => handler.getAgentCard()),
     getAuthenticatedExtendedAgentCard: call(handler.getAuthenticatedExtendedAgentCard),
     sendMessage: call(handler.sendMessage),
     sendMessageStream: stream(handler.sendMessageStream),

@@ -16,7 +16,7 @@ export interface AuthTokens {
 }
 
 /** What a Bearer token may be made of (RFC 6750, 2.1). */
-const TOKEN = /^[A-Za-z0-9\-._~+/]+=*$/;
+export const BEARER_TOKEN = /^[A-Za-z0-9\-._~+/]+=*$/;
 
 /**
  * Reads `token=user,token=user@tenant`. A token may end in `=`, and a user may hold `@`: the last `=` parts token
@@ -47,7 +47,7 @@ function parseGrant(entry: string): Grant | string {
   const at = principal.lastIndexOf('@');
   const user = at === -1 ? principal : principal.slice(0, at);
   const tenant = at === -1 ? undefined : principal.slice(at + 1);
-  if (!TOKEN.test(token)) return 'has a token with characters that a Bearer token cannot have';
+  if (!BEARER_TOKEN.test(token)) return 'has a token with characters that a Bearer token cannot have';
   if (user === '' || !isStorableName(user)) return 'has a user that is empty, too long or ends in a space';
   if (tenant === undefined) return { token, user };
   if (tenant === '' || !isStorableName(tenant))

@@ -1,48 +1,66 @@
-import { createHash, timingSafeEqual } from 'node:crypto';
 import type { Request, RequestHandler, Response } from 'express';
 import { UnauthenticatedUser, type User } from '@a2a-js/sdk/server';
-import type { Grant } from './auth-tokens.js';
 import { JSON_RPC_PATH } from './agent/card.js';
-import { sendRestProblem, sendRpcProblem, unauthenticated } from './front/problem.js';
-
-/** Somebody whose token was valid, and the one tenant they may act in. */
-export interface Principal extends User {
-  /** `''`: the tenant without a name. */
-  readonly tenant: string;
-}
+import { notesOf } from './audit/request-notes.js';
+import type { Grant } from './auth-tokens.js';
+import { bearerOf, tokenLookup } from './auth/bearer.js';
+import { looksLikeJwt, type JwtOutcome, type JwtVerifier } from './auth/jwt-verifier.js';
+import type { Principal } from './auth/principal.js';
+import {
+  forbidden,
+  sendRestProblem,
+  sendRpcProblem,
+  unauthenticated,
+  unavailable,
+  type Problem,
+} from './front/problem.js';
 
 /** Checks Bearer tokens, and tells the SDK's handlers who a request is from. */
 export interface Authentication {
-  /** Answers 401 in A2A's error form unless the request carries a valid token. Reads no body. */
+  /**
+   * Answers 401 in A2A's error form unless the request carries a valid token, 403 when its principal cannot be one
+   * here, 503 when that cannot be told now. Reads no body.
+   */
   readonly guard: RequestHandler;
   /** The user of a request that passed the guard. */
   readonly userBuilder: (req: Request) => Promise<User>;
 }
 
-/**
- * Authentication by the tokens of `AUTH_TOKENS`; without any, everybody may do everything and nobody is named.
- * Every token is compared with every known one in constant time, by digest.
- */
-export function createAuthentication(grants: readonly Grant[] | undefined): Authentication {
-  if (grants === undefined) {
+/** Options of {@link createAuthentication}; with none set, everybody may do everything and nobody is named. */
+export interface AuthenticationOptions {
+  /** The tokens of `AUTH_TOKENS`. */
+  readonly grants?: readonly Grant[] | undefined;
+  /** Takes what looks like a JSON Web Token and is no token of `grants`. */
+  readonly jwt?: JwtVerifier | undefined;
+}
+
+/** Seconds until keys that could not be fetched are worth another request. */
+const KEYS_RETRY_SECONDS = 2;
+
+/** Authentication as it is configured: known tokens, JSON Web Tokens, both, or none. */
+export function createAuthentication(options: AuthenticationOptions): Authentication {
+  const { grants, jwt } = options;
+  if (grants === undefined && jwt === undefined) {
     const nobody = new UnauthenticatedUser();
     return { guard: (_req, _res, next) => next(), userBuilder: () => Promise.resolve(nobody) };
   }
-  const known = grants.map((grant) => ({ digest: digestOf(grant.token), principal: principalOf(grant) }));
+  const known = tokenLookup((grants ?? []).map((grant) => [grant.token, principalOf(grant)] as const));
   const principals = new WeakMap<Request, Principal>();
 
-  const find = (token: string): Principal | undefined => {
-    const digest = digestOf(token);
-    let found: Principal | undefined;
-    for (const entry of known) if (timingSafeEqual(entry.digest, digest)) found = entry.principal;
-    return found;
+  const judge = async (token: string): Promise<JwtOutcome> => {
+    const principal = known(token);
+    if (principal !== undefined) return { is: 'valid', principal };
+    if (jwt !== undefined && looksLikeJwt(token)) return jwt.verify(token);
+    return { is: 'invalid', detail: token === '' ? 'TOKEN_MISSING' : 'TOKEN_UNKNOWN' };
   };
 
   return {
-    guard(req, res, next) {
-      const principal = find(bearerOf(req));
-      if (principal === undefined) return refuse(req, res);
-      principals.set(req, principal);
+    async guard(req, res, next) {
+      const outcome = await judge(bearerOf(req));
+      if (outcome.is !== 'valid') return refuse(res, outcome);
+      const { userName, tenant } = outcome.principal;
+      Object.assign(notesOf(req), { user: userName, tenant });
+      principals.set(req, outcome.principal);
       next();
     },
     async userBuilder(req) {
@@ -53,25 +71,20 @@ export function createAuthentication(grants: readonly Grant[] | undefined): Auth
   };
 }
 
-/** Whether a user of the SDK's is a principal of ours. */
-export function isPrincipal(user: User | undefined): user is Principal {
-  return user !== undefined && user.isAuthenticated && 'tenant' in user && typeof user.tenant === 'string';
-}
+const PROBLEMS: Readonly<Record<Exclude<JwtOutcome['is'], 'valid'>, Problem>> = {
+  invalid: unauthenticated('A valid Bearer token is needed.'),
+  forbidden: forbidden('The token is valid, but its user or its tenant cannot be used here.'),
+  unavailable: unavailable('Tokens cannot be checked at the moment. Try again.'),
+};
 
-function refuse(req: Request, res: Response): void {
-  const problem = unauthenticated('A valid Bearer token is needed.');
-  res.setHeader('WWW-Authenticate', 'Bearer');
-  const isRpc = req.originalUrl.split('?', 1)[0]?.startsWith(JSON_RPC_PATH);
+function refuse(res: Response, outcome: Exclude<JwtOutcome, { is: 'valid' }>): void {
+  const problem = PROBLEMS[outcome.is];
+  notesOf(res.req).detail = outcome.detail;
+  if (outcome.is === 'invalid') res.setHeader('WWW-Authenticate', 'Bearer');
+  if (outcome.is === 'unavailable') res.setHeader('Retry-After', String(KEYS_RETRY_SECONDS));
+  const isRpc = res.req.originalUrl.split('?', 1)[0]?.startsWith(JSON_RPC_PATH);
   if (isRpc) sendRpcProblem(res, { problem, httpStatus: problem.httpStatus });
-  else sendRestProblem(req, res, problem);
-}
-
-function bearerOf(req: Request): string {
-  return /^Bearer +(\S+)$/i.exec(req.header('authorization') ?? '')?.[1] ?? '';
-}
-
-function digestOf(token: string): Buffer {
-  return createHash('sha256').update(token).digest();
+  else sendRestProblem(res.req, res, problem);
 }
 
 function principalOf(grant: Grant): Principal {

@@ -33,7 +33,7 @@ function compose(options: ComposeOptions): Promise<Cluster> {
     databaseUrl: config.databaseUrl,
     agentCard: agentCardFor({
       publicUrl: config.publicUrl ?? defaultPublicUrl(config.host, port),
-      authenticated: config.grants !== undefined,
+      accepts: { tokens: config.grants !== undefined, jwt: config.jwt !== undefined },
       ...(agent.card === undefined ? {} : { card: agent.card }),
     }),
     executor: agent.executor,

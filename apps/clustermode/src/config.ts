@@ -1,6 +1,8 @@
 import { hostname } from 'node:os';
 import { parseAuthTokens, type Grant } from './auth-tokens.js';
+import { jwtConfigOf, type JwtConfig } from './auth/jwt-settings.js';
 import { limitProblems, limitsOf, type Limits } from './limits.js';
+import type { OperatorConfig } from './operator/operator-config.js';
 import { readPushSettings, type PushSettings } from './read-push-settings.js';
 import {
   flagOf,
@@ -32,8 +34,10 @@ export interface Config {
   readonly eventRetentionMs: number | undefined;
   readonly logLevel: string;
   readonly agentModule: string | undefined;
-  /** Undefined: no authentication. */
+  /** Undefined, as `jwt` is: no authentication. */
   readonly grants: readonly Grant[] | undefined;
+  readonly jwt: JwtConfig | undefined;
+  readonly operator: OperatorConfig;
   /** Webhooks: see `PushOptions` of the library. */
   readonly push: PushSettings;
   /** The version of the card for clients that name none. */
@@ -65,8 +69,11 @@ export function processEnvironment(): Readonly<Record<string, string | undefined
 /** Reads every setting and finds everything that is wrong with any of them at once. */
 export function loadConfig({ env, flags = {} }: ConfigSources): ConfigResult {
   const problems: string[] = [];
+  const textOf = (name: SettingName): string | undefined =>
+    flags[name] ?? (env[name] === '' ? undefined : env[name]);
+  const given = (name: SettingName): boolean => textOf(name) !== undefined;
   const read = (name: SettingName): unknown => {
-    const text = flags[name] ?? (env[name] === '' ? undefined : env[name]);
+    const text = textOf(name);
     if (text === undefined) return undefined;
     const parsed = settings[name].schema.safeParse(text);
     if (parsed.success) return parsed.data;
@@ -78,13 +85,16 @@ export function loadConfig({ env, flags = {} }: ConfigSources): ConfigResult {
   const values = Object.fromEntries(settingNames.map((name) => [name, read(name)])) as SettingValues;
   const tokens = values.AUTH_TOKENS === undefined ? undefined : parseAuthTokens(values.AUTH_TOKENS);
   problems.push(...(tokens?.problems ?? []).map((problem) => `AUTH_TOKENS ${problem}`));
+  const jwt = jwtConfigOf(values, given);
   const push = readPushSettings(values);
-  problems.push(...push.problems, ...limitProblems(values));
+  problems.push(...jwt.problems, ...push.problems, ...limitProblems(values));
+  if (given('OPERATOR_HOST') && !given('OPERATOR_PORT'))
+    problems.push('OPERATOR_PORT must be set when OPERATOR_HOST is');
   if (problems.length > 0) return { problems };
-  return { config: configOf(values, { grants: tokens?.grants, push: push.settings }) };
+  return { config: configOf(values, { grants: tokens?.grants, jwt: jwt.jwt, push: push.settings }) };
 }
 
-function configOf(values: SettingValues, read: Pick<Config, 'grants' | 'push'>): Config {
+function configOf(values: SettingValues, read: Pick<Config, 'grants' | 'jwt' | 'push'>): Config {
   return {
     databaseUrl: values.DATABASE_URL ?? 'file:./.data/cluster.db',
     databasePoolSize: values.DATABASE_POOL_SIZE,
@@ -103,16 +113,15 @@ function configOf(values: SettingValues, read: Pick<Config, 'grants' | 'push'>):
     eventRetentionMs: values.EVENT_RETENTION_MS,
     logLevel: values.LOG_LEVEL ?? 'info',
     agentModule: values.AGENT_MODULE,
-    grants: read.grants,
-    push: read.push,
+    ...read,
+    operator: {
+      port: values.OPERATOR_PORT,
+      host: values.OPERATOR_HOST ?? '127.0.0.1',
+      token: values.OPERATOR_TOKEN,
+    },
     cardDefaultVersion: values.CARD_DEFAULT_VERSION ?? '1.0',
     limits: limitsOf(values),
   };
-}
-
-/** Whether an address to listen on is reached from this machine only. */
-export function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host);
 }
 
 /** The address in the agent card when nobody set one: a wildcard host is reached as localhost. */

@@ -29,6 +29,8 @@ export interface HttpServer {
 export interface ListenOptions {
   readonly host: string;
   readonly port: number;
+  /** The settings it comes from, for the message when it cannot be listened on; default `HOST, PORT`. */
+  readonly settings?: string;
   /** Default: {@link DEFAULT_HTTP_LIMITS}. */
   readonly limits?: HttpLimits;
   readonly logger?: Logger;
@@ -79,14 +81,11 @@ function tellOfDrops(server: Server, { maxConnections }: HttpLimits, logger: Log
   });
 }
 
-function bind(
-  server: Server,
-  { host, port }: { readonly host: string; readonly port: number },
-): Promise<void> {
+function bind(server: Server, { host, port, settings = 'HOST, PORT' }: ListenOptions): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', (cause: NodeJS.ErrnoException) => {
       const why = cause.code === 'EADDRINUSE' ? 'the port is in use' : errorText(cause);
-      reject(new StartFault(`Cannot listen on ${host} port ${port} (HOST, PORT): ${why}.`, { cause }));
+      reject(new StartFault(`Cannot listen on ${host} port ${port} (${settings}): ${why}.`, { cause }));
     });
     server.listen({ host, port }, resolve);
   });

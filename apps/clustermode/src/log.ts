@@ -1,4 +1,5 @@
 import { format } from 'node:util';
+import { A2AError } from '@a2a-js/sdk/errors';
 import { pino, stdTimeFunctions, type DestinationStream, type Logger as PinoLogger } from 'pino';
 
 /** Options of {@link createLog}. */
@@ -21,8 +22,13 @@ const SECRET_FIELDS = [
 
 /** The user part of any URL in a text, such as that of a database in an error message. */
 const USER_INFO = /([a-z][a-z0-9+.-]*:\/\/)[^\s/@]+@/gi;
+/** The query of any URL in a text: webhooks carry their secrets there. */
+const QUERY = /([a-z][a-z0-9+.-]*:\/\/[^\s"'\\?#]*)\?[^\s"'\\]+/gi;
 
-/** JSON lines on standard output, one event a line, without secrets: known fields are dropped, URLs lose their user. */
+/**
+ * JSON lines on standard output, one event a line, without secrets: known fields are dropped, URLs lose their user
+ * and their query.
+ */
 export function createLog(options: LogOptions): PinoLogger {
   const settings = {
     level: options.level,
@@ -30,7 +36,7 @@ export function createLog(options: LogOptions): PinoLogger {
     timestamp: stdTimeFunctions.isoTime,
     formatters: { level: (label: string) => ({ level: label }) },
     redact: { paths: SECRET_FIELDS.flatMap((field) => [field, `*.${field}`]), remove: true },
-    hooks: { streamWrite: withoutUserInfo },
+    hooks: { streamWrite: withoutSecrets },
   };
   return pino(settings, options.destination ?? standardOutput());
 }
@@ -44,9 +50,9 @@ function standardOutput(): DestinationStream {
   return process.stdout;
 }
 
-/** The text with the user part of every URL in it struck out. */
-export function withoutUserInfo(text: string): string {
-  return text.replace(USER_INFO, '$1***@');
+/** The text with the user part and the query of every URL in it struck out. */
+export function withoutSecrets(text: string): string {
+  return text.replace(USER_INFO, '$1***@').replace(QUERY, '$1?***');
 }
 
 /** What the SDK's transports print with a stack for every refused request and every stream that breaks. */
@@ -55,7 +61,7 @@ const SDK_NOISE =
 
 /**
  * Sends what an agent and libraries print with `console` to the log, so that standard output stays JSON lines. What
- * the SDK says of refused requests is a debug line; everything else keeps its level.
+ * the SDK says of refused requests is a debug line without the words of clients in it; everything else stays as it is.
  */
 export function captureConsole(log: PinoLogger, target: Console = globalThis.console): void {
   const at =
@@ -63,7 +69,10 @@ export function captureConsole(log: PinoLogger, target: Console = globalThis.con
     (...words: readonly unknown[]): void => {
       const err = words.find((word) => word instanceof Error);
       const text = format(...words.filter((word) => word !== err));
-      log[SDK_NOISE.test(text) ? 'debug' : level](err === undefined ? {} : { err }, text);
+      const noise = SDK_NOISE.exec(text)?.[0];
+      const fields = err === undefined ? {} : { err };
+      if (noise === undefined) log[level](fields, text);
+      else log.debug(err instanceof A2AError ? { reason: err.reason } : fields, noise);
     };
   Object.assign(target, {
     log: at('info'),

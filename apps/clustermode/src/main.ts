@@ -1,7 +1,7 @@
 import { isClusterError } from '@a2a-cluster/core';
 import { createProgram } from './cli.js';
 import { EXIT_FAILED, StartFault, exitCodeOf } from './exit-code.js';
-import { withoutUserInfo } from './log.js';
+import { withoutSecrets } from './log.js';
 
 /** Runs one command of the command line and ends the process with its exit code. */
 export async function runCommand(words: readonly string[]): Promise<never> {
@@ -13,7 +13,7 @@ export async function runCommand(words: readonly string[]): Promise<never> {
     await program.parseAsync([...words], { from: 'user' });
   } catch (error) {
     exitCode = exitCodeOf(error);
-    process.stderr.write(`clustermode: ${withoutUserInfo(textOf(error))}\n`);
+    process.stderr.write(`clustermode: ${withoutSecrets(textOf(error))}\n`);
   }
   await flushed(process.stdout);
   process.exit(exitCode);

@@ -65,5 +65,8 @@ export function listOfWords(): z.ZodType<readonly string[], string> {
   return z
     .string()
     .transform((text) => text.split(',').map((word) => word.trim()))
-    .refine((words) => words.every((word) => /^\S+$/.test(word)), 'has an entry that is empty or holds a space');
+    .refine(
+      (words) => words.every((word) => /^\S+$/.test(word)),
+      'has an entry that is empty or holds a space',
+    );
 }

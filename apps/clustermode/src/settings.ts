@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { isStorableKey } from '@a2a-cluster/core';
+import { doorSettings } from './door-settings.js';
 import { limitSettings } from './limit-settings.js';
 import { pushSettings } from './push-settings.js';
 import { byteSize, durationMs, of, oneOf, wholeNumber } from './setting-values.js';
@@ -35,6 +36,7 @@ export const settings = {
   ),
   AGENT_MODULE: of(z.string(), 'path of an ES module that exports the agent', 'the demo agent'),
   AUTH_TOKENS: of(z.string(), 'token=user or token=user@tenant, comma separated', 'no authentication'),
+  ...doorSettings,
   ...pushSettings,
   MAX_CONCURRENT_TURNS: of(wholeNumber(1, 1_000_000), 'most turns this replica runs at once', 'no limit'),
   CARD_DEFAULT_VERSION: of(
@@ -62,6 +64,7 @@ export const secretSettings: ReadonlySet<SettingName> = new Set([
   'DATABASE_URL',
   'AUTH_TOKENS',
   'PUSH_SIGNING_KEYS',
+  'OPERATOR_TOKEN',
 ]);
 
 /** The flag of a setting: `LEASE_TTL_MS` is `--lease-ttl-ms`. */

@@ -1,6 +1,6 @@
 import { TaskNotFoundError } from '@a2a-js/sdk/errors';
 import type { CallHooks } from './around-calls.js';
-import { isPrincipal } from './auth.js';
+import { isPrincipal } from './auth/principal.js';
 
 /**
  * Keeps a principal in the one tenant it has: a call that names another, in the path or in the parameters, gets

@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { parseAuthTokens } from '../src/auth-tokens.js';
-import { defaultPublicUrl, isLoopback, loadConfig, type Config, type SettingTexts } from '../src/config.js';
+import { defaultPublicUrl, loadConfig, type Config, type SettingTexts } from '../src/config.js';
+import { isLoopback } from '../src/loopback.js';
 import { DEFAULT_BODY_LIMITS, DEFAULT_HTTP_LIMITS, HANDLER } from '../src/limits.js';
 import { settingNames } from '../src/settings.js';
 
@@ -70,12 +71,14 @@ describe('the configuration', () => {
     const junk = Object.fromEntries(
       settingNames
         .filter((name) => !['HOST', 'AGENT_MODULE', 'REPLICA_ID', 'AUTH_TOKENS'].includes(name))
+        .filter((name) => !/^(AUTH_JWT_(ISSUER|AUDIENCE|\w+_CLAIM)|OPERATOR_HOST)$/.test(name))
         .map((name) => [name, 'no such thing']),
     );
     const env = { ...junk, REPLICA_ID: 'a b', AUTH_TOKENS: 'nonsense,t=u,t=v' };
     const { problems = [] } = loadConfig({ env });
     const named = problems.map((problem) => problem.split(' ')[0]);
-    expect(new Set(named)).toEqual(new Set([...Object.keys(junk), 'REPLICA_ID', 'AUTH_TOKENS']));
+    const halves = ['AUTH_JWT_ISSUER', 'AUTH_JWT_AUDIENCE'];
+    expect(new Set(named)).toEqual(new Set([...Object.keys(junk), 'REPLICA_ID', 'AUTH_TOKENS', ...halves]));
     expect(problems.filter((problem) => problem.startsWith('AUTH_TOKENS'))).toHaveLength(2);
   });
 
@@ -116,6 +119,87 @@ describe('the configuration', () => {
   test('prints no secret', () => {
     const env = { DATABASE_URL: 'redis://u:hunter2@h', AUTH_TOKENS: 'hunter2 =bob,hunter3' };
     expect(JSON.stringify(loadConfig({ env }))).not.toMatch(/hunter/);
+  });
+});
+
+describe('the settings of JWT', () => {
+  const whole = {
+    AUTH_JWKS_URL: 'https://issuer.test/keys',
+    AUTH_JWT_ISSUER: 'https://issuer.test/',
+    AUTH_JWT_AUDIENCE: 'agents',
+  };
+
+  test('have defaults for claims and algorithms', () => {
+    expect(good(whole).jwt).toEqual({
+      jwksUrl: 'https://issuer.test/keys',
+      issuer: 'https://issuer.test/',
+      audience: 'agents',
+      userClaim: 'sub',
+      tenantClaim: 'tenant',
+      algorithms: ['RS256', 'PS256', 'ES256', 'EdDSA'],
+    });
+    const own = { AUTH_JWT_USER_CLAIM: 'email', AUTH_JWT_ALGORITHMS: 'ES256, EdDSA' };
+    expect(good({ ...whole, ...own }).jwt).toMatchObject({
+      userClaim: 'email',
+      algorithms: ['ES256', 'EdDSA'],
+    });
+  });
+
+  test.each(['AUTH_JWKS_URL', 'AUTH_JWT_ISSUER', 'AUTH_JWT_AUDIENCE'] as const)(
+    'are refused without %s, which is named',
+    (name) => {
+      const { problems } = loadConfig({ env: { ...whole, [name]: '' } });
+      expect(problems).toEqual([expect.stringMatching(new RegExp(`^${name} must be set when AUTH_JW`))]);
+    },
+  );
+
+  test('are refused without the keys when only a claim is named', () => {
+    const { problems } = loadConfig({ env: { AUTH_JWT_TENANT_CLAIM: 'org' } });
+    expect(problems).toHaveLength(3);
+  });
+
+  test.each([
+    'http://127.0.0.1:1/k',
+    'http://localhost/k',
+    'http://[::1]:9/k',
+    'file:keys.json',
+    'file:///k',
+  ])('take keys from %s', (url) => expect(good({ ...whole, AUTH_JWKS_URL: url }).jwt?.jwksUrl).toBe(url));
+
+  test.each([
+    ['AUTH_JWKS_URL', 'http://issuer.test/keys'],
+    ['AUTH_JWKS_URL', 'http://127.0.0.1.evil.test/keys'],
+    ['AUTH_JWKS_URL', 'https://u:p@issuer.test/keys'],
+    ['AUTH_JWKS_URL', 'file:'],
+    ['AUTH_JWKS_URL', 'ftp://127.0.0.1/keys'],
+    ['AUTH_JWT_ALGORITHMS', 'none'],
+    ['AUTH_JWT_ALGORITHMS', 'RS256,HS256'],
+    ['AUTH_JWT_ALGORITHMS', 'RS256,'],
+  ])('refuse %s=%s', (name, value) => {
+    const { problems } = loadConfig({ env: { ...whole, [name]: value } });
+    expect(problems).toEqual([expect.stringMatching(new RegExp(`^${name} must be`))]);
+  });
+
+  test('refuse an empty flag, which would check nothing', () => {
+    const { problems } = loadConfig({ env: whole, flags: { AUTH_JWT_ISSUER: '' } });
+    expect(problems).toEqual([expect.stringMatching(/^AUTH_JWT_ISSUER .*must not be empty/)]);
+  });
+});
+
+describe('the settings of the operator', () => {
+  test('have a host of their own, of this machine unless it is set', () => {
+    expect(good({}).operator).toEqual({ port: undefined, host: '127.0.0.1', token: undefined });
+    const env = { OPERATOR_PORT: '9', OPERATOR_HOST: '0.0.0.0', OPERATOR_TOKEN: '0123456789abcdef' };
+    expect(good(env).operator).toEqual({ port: 9, host: '0.0.0.0', token: '0123456789abcdef' });
+  });
+
+  test('are refused without saying the token', () => {
+    const { problems } = loadConfig({ env: { OPERATOR_HOST: '0.0.0.0', OPERATOR_TOKEN: 'hunter2' } });
+    expect(problems).toEqual([
+      expect.stringMatching(/^OPERATOR_TOKEN must be at least 16/),
+      'OPERATOR_PORT must be set when OPERATOR_HOST is',
+    ]);
+    expect(JSON.stringify(problems)).not.toMatch(/hunter/);
   });
 });
 

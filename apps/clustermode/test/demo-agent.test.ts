@@ -153,7 +153,7 @@ describe('the demo agent and its signal', () => {
 });
 
 function server(): DefaultRequestHandler {
-  const card = agentCardFor({ publicUrl: 'http://localhost', authenticated: false });
+  const card = agentCardFor({ publicUrl: 'http://localhost' });
   return new DefaultRequestHandler(card, new InMemoryTaskStore(), createDemoAgent());
 }
 

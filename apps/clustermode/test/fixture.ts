@@ -1,11 +1,12 @@
-import express, { type Express } from 'express';
+import express, { type Express, type RequestHandler, type Router } from 'express';
 import { DefaultRequestHandler, InMemoryTaskStore, InMemoryPushNotificationStore } from '@a2a-js/sdk/server';
 import type { A2ARequestHandler } from '@a2a-js/sdk/server';
-import { createSilentLogger } from '@a2a-cluster/core';
+import { createSilentLogger, type Logger } from '@a2a-cluster/core';
 import { agentCardFor } from '../src/agent/card.js';
 import { createDemoAgent } from '../src/agent/demo-agent.js';
-import { createApp } from '../src/app.js';
-import { createAuthentication } from '../src/auth.js';
+import { createApp, type AppOptions } from '../src/app.js';
+import { createAuthentication, type Authentication } from '../src/auth.js';
+import type { JwtVerifier } from '../src/auth/jwt-verifier.js';
 import { parseAuthTokens } from '../src/auth-tokens.js';
 
 /** A server of this app over the SDK's own handler, in memory. */
@@ -23,13 +24,21 @@ export interface FixtureOptions {
   readonly authTokens?: string;
   readonly bodyLimit?: number;
   readonly cardDefaultVersion?: '1.0' | '0.3';
+  readonly jwt?: JwtVerifier;
+  readonly operator?: Router;
+  readonly contextBuilder?: AppOptions['contextBuilder'];
+  readonly streaming?: RequestHandler;
+  readonly userBuilder?: Authentication['userBuilder'];
+  readonly logger?: Logger;
   /** Stands in for methods of the handler. */
   readonly instead?: Partial<A2ARequestHandler>;
 }
 
 export function createFixture(options: FixtureOptions = {}): Fixture {
   const { authTokens, bodyLimit: bytes = 64 * 1024, cardDefaultVersion = '1.0', instead = {} } = options;
-  const card = agentCardFor({ publicUrl: 'http://localhost:41241', authenticated: authTokens !== undefined });
+  const { jwt, operator, contextBuilder, streaming, userBuilder, logger = createSilentLogger() } = options;
+  const accepts = { tokens: authTokens !== undefined, jwt: jwt !== undefined };
+  const card = agentCardFor({ publicUrl: 'http://localhost:41241', accepts });
   const store = new CountingStore();
   const inner = new DefaultRequestHandler(
     card,
@@ -42,11 +51,14 @@ export function createFixture(options: FixtureOptions = {}): Fixture {
   const grants = authTokens === undefined ? undefined : parseAuthTokens(authTokens).grants;
   const app = createApp({
     requestHandler: handler,
-    authentication: createAuthentication(grants),
+    authentication: { ...createAuthentication({ grants, jwt }), ...(userBuilder ? { userBuilder } : {}) },
     bodyLimits: { bytes, jsonDepth: 100 },
     cardDefaultVersion,
     health: () => ({ ready: false, reasons: ['draining'], replicaId: 'r1-boot' }),
-    logger: createSilentLogger(),
+    logger,
+    ...(operator === undefined ? {} : { operator }),
+    ...(contextBuilder === undefined ? {} : { contextBuilder }),
+    ...(streaming === undefined ? {} : { streaming }),
   });
   return { app: closing(app), bare: app, handler, storedTasks: () => store.saved.size };
 }

@@ -36,7 +36,7 @@ async function replicaWith(env: Record<string, string>): Promise<Replica> {
   server.serve(
     createApp({
       requestHandler: cluster.requestHandler,
-      authentication: createAuthentication(config.grants),
+      authentication: createAuthentication({ grants: config.grants }),
       bodyLimits: config.limits.body,
       health: () => ({ ...cluster.status() }),
       logger,

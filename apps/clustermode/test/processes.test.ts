@@ -1,5 +1,3 @@
-import { spawn, type ChildProcess } from 'node:child_process';
-import { existsSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -8,36 +6,19 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/gl
 import { createTestDatabase, type TestDatabase } from '@a2a-cluster/testing';
 import { connectTo, textMessage } from '../src/scenario/replica-client.js';
 import { watch } from '../src/scenario/watcher.js';
-
-// These run the command as users do, so they need the build that `npm test` makes before it runs the tests.
-const app = path.resolve(import.meta.dirname, '..');
-const program = path.join(app, 'bin/clustermode.js');
-const running = new Set<ChildProcess>();
-
-/** A command that runs. */
-interface Run {
-  readonly child: ChildProcess;
-  /** Standard output so far. */
-  out(): string;
-  /** Standard error so far. */
-  err(): string;
-  readonly ended: Promise<number | string>;
-  /** Resolves with the match once standard output has it; rejects when the command ends before. */
-  said(pattern: RegExp): Promise<RegExpExecArray>;
-}
+import { freePorts, killAll, listening, needBuild, starter } from './command.js';
 
 let database: TestDatabase;
 let folder: string;
+const start = starter(() => ({ folder, databaseUrl: database.url }));
 
 beforeAll(async () => {
-  if (!existsSync(path.join(app, 'dist/main.js'))) throw new Error('run `npm run build` first');
+  needBuild();
   database = await createTestDatabase({ provider: 'sqlite' });
   folder = await mkdtemp(path.join(tmpdir(), 'clustermode-test-'));
 });
 
-afterEach(() => {
-  for (const child of running) child.kill('SIGKILL');
-});
+afterEach(killAll);
 
 afterAll(async () => {
   await database.drop();
@@ -217,51 +198,3 @@ export default () => ({
   async cancelTask() {},
 });
 `;
-
-function start(words: readonly string[], env: Record<string, string> = {}): Run {
-  const child = spawn(process.execPath, [program, ...words], {
-    cwd: folder,
-    env: { PATH: process.env['PATH'], DATABASE_URL: database.url, PORT: '0', ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  running.add(child);
-  let out = '';
-  let err = '';
-  const waiting = new Set<() => void>();
-  const wake = (): void => waiting.forEach((look) => look());
-  child.stdout.on('data', (chunk) => ((out += chunk), wake()));
-  child.stderr.on('data', (chunk) => (err += chunk));
-  const ended = new Promise<number | string>((resolve) => {
-    child.once('close', (code, signal) => {
-      running.delete(child);
-      resolve(code ?? signal ?? 'unknown');
-      wake();
-    });
-  });
-  const said = (pattern: RegExp): Promise<RegExpExecArray> =>
-    new Promise((resolve, reject) => {
-      const look = (): void => {
-        const match = pattern.exec(out);
-        if (match !== null) resolve(match);
-        else if (!running.has(child))
-          reject(new Error(`it ended before it said ${String(pattern)}:\n${out}${err}`));
-      };
-      waiting.add(look);
-      look();
-    });
-  return { child, out: () => out, err: () => err, ended, said };
-}
-
-async function listening(run: Run): Promise<string> {
-  const [, port] = await run.said(/"port":(\d+),[^\n]*"msg":"listening"/);
-  return `http://127.0.0.1:${port}`;
-}
-
-/** A port that is free, and most likely the one after it too. */
-async function freePorts(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await new Promise((resolve) => server.once('listening', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return Math.min(port, 60_000);
-}

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import request from 'supertest';
-import { UnsupportedOperationError, A2AError } from '@a2a-js/sdk/errors';
+import { A2AError, TaskNotFoundError, UnsupportedOperationError } from '@a2a-js/sdk/errors';
 import { captureConsole, createLog } from '../src/log.js';
 import { createFixture, rpc, userMessage, v1 } from './fixture.js';
 
@@ -101,19 +101,21 @@ describe('the log', () => {
       'no database',
     );
     log.warn({ headers: { authorization: 'Bearer hunter2' } }, 'mysql://root:hunter2@h/x is slow');
+    log.warn({}, 'nobody at https://hooks.test/a?key=hunter2&more=1, it seems');
     expect(JSON.stringify(read())).not.toMatch(/hunter2/);
     expect(JSON.stringify(read())).toMatch(/postgres:\/\/\*\*\*@db/);
+    expect(read().at(-1)).toMatchObject({ msg: 'nobody at https://hooks.test/a?*** it seems' });
   });
 
   test('takes what libraries print', () => {
     const { log, read } = lines();
     const target = { ...console };
     captureConsole(log, target as Console);
-    target.error('Pre-stream error for request 7:', new Error('Task not found'));
+    target.error('Pre-stream error for request 7:', new TaskNotFoundError('Task not found: 7'));
     target.log('my agent has %d parts', 3, { a: 1 });
     target.error('my agent failed');
     expect(read()).toMatchObject([
-      { level: 'debug', msg: 'Pre-stream error for request 7:', err: { message: 'Task not found' } },
+      { level: 'debug', msg: 'Pre-stream error', reason: 'TASK_NOT_FOUND' },
       { level: 'info', msg: 'my agent has 3 parts { a: 1 }' },
       { level: 'error', msg: 'my agent failed' },
     ]);

@@ -147,7 +147,7 @@ async function startReplica(database: TestDatabase, name: string): Promise<Repli
   server.serve(
     createApp({
       requestHandler: cluster.requestHandler,
-      authentication: createAuthentication(undefined),
+      authentication: createAuthentication({}),
       bodyLimits: config.limits.body,
       health: () => ({ ...cluster.status() }),
       logger,

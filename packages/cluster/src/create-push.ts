@@ -1,5 +1,4 @@
 import type { OwnerResolver } from '@a2a-js/sdk/server';
-import { RequestMalformedError } from '@a2a-js/sdk/errors';
 import type { Clock, Logger } from '@a2a-cluster/core';
 import type { Database } from '@a2a-cluster/db';
 import {
@@ -8,6 +7,7 @@ import {
   createWebhookAddressPolicy,
   createWebhookClient,
   resolveDeliveryLimits,
+  webhookRefused,
   type PushConfigStore,
   type PushDelivery,
 } from '@a2a-cluster/push-notifications';
@@ -44,7 +44,7 @@ export function createPush(parts: PushParts): Push {
   });
   const checkConfig: Push['checkConfig'] = async ({ url }) => {
     const refusal = await policy.checkAtRegistration(url);
-    if (refusal !== null) throw new RequestMalformedError(refusal);
+    if (refusal !== null) throw webhookRefused(refusal);
   };
   if (!options.agentCard.capabilities?.pushNotifications)
     return { configs: null, delivery: null, checkConfig };

@@ -11,7 +11,11 @@ import {
   type ServerCallContext,
 } from '@a2a-js/sdk/server';
 import { decodeConfig, type StoredPushConfig } from './stored-config.js';
-import { createWebhookAddressPolicy, type WebhookAddressPolicy } from './webhook/address-policy.js';
+import {
+  createWebhookAddressPolicy,
+  webhookRefused,
+  type WebhookAddressPolicy,
+} from './webhook/address-policy.js';
 
 /** The SDK's store of push configs. */
 export interface PushConfigStore extends PushNotificationStore {
@@ -36,9 +40,10 @@ export interface PushConfigStoreOptions {
  * Push configs in the database, scoped by tenant and owner: another's config is as if it did not exist.
  *
  * `save` assigns `config.id` in place when it is empty and replaces a config of the same id. It throws
- * `RequestMalformedError` for an address the policy refuses, an id that cannot be stored or a header that cannot be
- * sent or a task that has 50 already, and `TaskNotFoundError` for a task id that cannot be stored or is another's. `delete` without an id deletes
- * the config named like the task, as the SDK's own store does; deleting what is not there is no error.
+ * `RequestMalformedError` for an address the policy refuses (reason `WEBHOOK_ADDRESS_REFUSED`), an id that cannot be
+ * stored, a header that cannot be sent or a task that has 50 already, and `TaskNotFoundError` for a task id that cannot
+ * be stored or is another's. `delete` without an id deletes the config named like the task, as the SDK's own store does;
+ * deleting what is not there is no error.
  */
 export function createPushConfigStore(options: PushConfigStoreOptions): PushConfigStore {
   return new DatabasePushConfigStore(options);
@@ -67,7 +72,7 @@ class DatabasePushConfigStore implements PushConfigStore {
       throw new RequestMalformedError('The config id cannot be stored.');
     checkHeaders(config);
     const refusal = await this.policy.checkAtRegistration(config.url);
-    if (refusal !== null) throw new RequestMalformedError(refusal);
+    if (refusal !== null) throw webhookRefused(refusal);
     if (!config.id) config.id = randomUUID();
     const payload = JSON.stringify(TaskPushNotificationConfig.toJSON({ ...config, taskId }));
     const { origin } = new URL(config.url);

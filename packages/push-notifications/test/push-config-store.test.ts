@@ -144,7 +144,10 @@ describe('the push config store', () => {
       'http://[::ffff:10.0.0.1]/',
       'http://2130706433/',
     ])
-      await expect(store.save('t', alice, config({ url }))).rejects.toBeInstanceOf(RequestMalformedError);
+      await expect(store.save('t', alice, config({ url }))).rejects.toMatchObject({
+        name: 'RequestMalformedError',
+        metadata: { reason: 'WEBHOOK_ADDRESS_REFUSED' },
+      });
     expect(await store.load('t', alice)).toEqual([]);
   });
 

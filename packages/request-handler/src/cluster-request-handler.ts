@@ -135,7 +135,7 @@ class Handler implements ClusterRequestHandler {
     params: Params<'getAuthenticatedExtendedAgentCard'>,
     context: ServerCallContext,
   ): Promise<AgentCard> {
-    return this.parts.inner.getAuthenticatedExtendedAgentCard(params, context);
+    return this.guard(() => this.parts.inner.getAuthenticatedExtendedAgentCard(params, context));
   }
 
   getTask(params: Params<'getTask'>, context: ServerCallContext): Promise<Task> {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { TaskState } from '@a2a-js/sdk';
+import type { A2ARequestHandler } from '@a2a-js/sdk/server';
 import { statusEvent, taskEvent } from '../../../test/integration/support/events.js';
 import { deaf } from './deaf-agent.js';
 import { cancel, contextOf, executor, replicasOfTest, request, send, stateOf, until } from './support.js';
@@ -53,4 +54,8 @@ test('an error of the inside reaches a client without its text', async () => {
   await expect(a.handler.sendMessage(request('go'), context)).rejects.toThrow('Internal error.');
   const events = a.handler.sendMessageStream(request('go'), context);
   await expect(events.next()).rejects.toThrow('Internal error.');
+  const { inner } = (a.handler as unknown as { parts: { inner: A2ARequestHandler } }).parts;
+  inner.getAuthenticatedExtendedAgentCard = () => Promise.reject(new Error('secret of the inside'));
+  const card = a.handler.getAuthenticatedExtendedAgentCard({ tenant: '' }, contextOf());
+  await expect(card).rejects.toThrow('Internal error.');
 });

@@ -8,6 +8,7 @@ import { createDemoAgent } from '../../../apps/clustermode/src/agent/demo-agent.
 import { createApp } from '../../../apps/clustermode/src/app.js';
 import { createAuthentication, type Authentication } from '../../../apps/clustermode/src/auth.js';
 import { parseAuthTokens } from '../../../apps/clustermode/src/auth-tokens.js';
+import { DEFAULT_BODY_LIMITS } from '../../../apps/clustermode/src/limits.js';
 import { listen } from '../../../apps/clustermode/src/http-server.js';
 import { HEARTBEAT_MS, TTL_MS } from './replica-process.js';
 import { Rows } from './rows.js';
@@ -43,9 +44,9 @@ export interface FrontDoorOptions {
 
 /** Starts one on a database of its own. */
 export async function openFrontDoor(options: FrontDoorOptions): Promise<FrontDoor> {
-  const { provider, authTokens, bodyLimit = 256 * 1024 } = options;
+  const { provider, authTokens, bodyLimit: bytes = 256 * 1024 } = options;
   const grants = authTokens === undefined ? undefined : parseAuthTokens(authTokens).grants;
-  const authentication = options.authentication ?? createAuthentication(grants);
+  const authentication = options.authentication ?? createAuthentication({ grants });
   const server = await listen({ host: '127.0.0.1', port: 0 });
   const base = `http://127.0.0.1:${server.port}`;
   const logger = createSilentLogger();
@@ -57,7 +58,7 @@ export async function openFrontDoor(options: FrontDoorOptions): Promise<FrontDoo
   const database = options.statement ? watched(opened, options.statement) : opened;
   const cluster = await createCluster({
     database,
-    agentCard: agentCardFor({ publicUrl: base, authenticated: true }),
+    agentCard: agentCardFor({ publicUrl: base, accepts: { tokens: true, jwt: false } }),
     executor: options.executor ?? createDemoAgent(),
     logger,
     lease: { ttlMs: TTL_MS, heartbeatMs: HEARTBEAT_MS },
@@ -68,7 +69,7 @@ export async function openFrontDoor(options: FrontDoorOptions): Promise<FrontDoo
     createApp({
       requestHandler: cluster.requestHandler,
       authentication,
-      bodyLimit,
+      bodyLimits: { ...DEFAULT_BODY_LIMITS, bytes },
       health: () => ({ ...cluster.status() }),
       logger,
       streaming: cluster.streaming(),

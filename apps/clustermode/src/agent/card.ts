@@ -1,4 +1,4 @@
-import { A2A_PROTOCOL_VERSION, type AgentCard, type AgentInterface } from '@a2a-js/sdk';
+import { A2A_PROTOCOL_VERSION, type AgentCard, type AgentInterface, type SecurityScheme } from '@a2a-js/sdk';
 import { duplicateInterfacesForLegacy } from '@a2a-js/sdk/compat/v0_3';
 
 /** Options of {@link agentCardFor}. */
@@ -7,8 +7,16 @@ export interface AgentCardOptions {
   readonly publicUrl: string;
   /** Fields of the agent's own card; they win, but for the interfaces. */
   readonly card?: Partial<AgentCard>;
-  /** Whether clients must send a Bearer token. */
-  readonly authenticated: boolean;
+  /** What clients must send one of, as a Bearer token; default: nothing. */
+  readonly accepts?: AcceptedTokens;
+}
+
+/** The sorts of tokens that are taken. */
+export interface AcceptedTokens {
+  /** Tokens that the operator hands out. */
+  readonly tokens: boolean;
+  /** JSON Web Tokens of an issuer. */
+  readonly jwt: boolean;
 }
 
 /** Where JSON-RPC is mounted. */
@@ -24,7 +32,7 @@ export function agentCardFor(options: AgentCardOptions): AgentCard {
   const card: AgentCard = { ...demoCard(), ...options.card };
   const bindings = ['JSONRPC', 'HTTP+JSON'];
   card.supportedInterfaces = duplicateInterfacesForLegacy(interfaces(options.publicUrl), bindings);
-  return options.authenticated ? withBearer(card) : card;
+  return withSchemes(card, options.accepts ?? { tokens: false, jwt: false });
 }
 
 function interfaces(publicUrl: string): AgentInterface[] {
@@ -35,16 +43,24 @@ function interfaces(publicUrl: string): AgentInterface[] {
   ];
 }
 
-function withBearer(card: AgentCard): AgentCard {
-  const bearer = { description: 'A token the operator gave you.', scheme: 'Bearer', bearerFormat: '' };
+/** Each sort of token is a scheme, and a requirement of its own: one of them will do. */
+function withSchemes(card: AgentCard, { tokens, jwt }: AcceptedTokens): AgentCard {
+  const schemes = {
+    ...(tokens
+      ? { bearer: bearer({ description: 'A token the operator gave you.', bearerFormat: '' }) }
+      : {}),
+    ...(jwt ? { jwt: bearer({ description: 'A JSON Web Token.', bearerFormat: 'JWT' }) } : {}),
+  };
+  const requirements = Object.keys(schemes).map((name) => ({ schemes: { [name]: { list: [] } } }));
   return {
     ...card,
-    securitySchemes: {
-      ...card.securitySchemes,
-      bearer: { scheme: { $case: 'httpAuthSecurityScheme', value: bearer } },
-    },
-    securityRequirements: [...card.securityRequirements, { schemes: { bearer: { list: [] } } }],
+    securitySchemes: { ...card.securitySchemes, ...schemes },
+    securityRequirements: [...card.securityRequirements, ...requirements],
   };
+}
+
+function bearer(words: { readonly description: string; readonly bearerFormat: string }): SecurityScheme {
+  return { scheme: { $case: 'httpAuthSecurityScheme', value: { ...words, scheme: 'Bearer' } } };
 }
 
 function demoCard(): AgentCard {

@@ -4,12 +4,15 @@ import { deployMigrations } from '@a2a-cluster/db';
 import { loadAgent } from '../agent/agent-module.js';
 import { createApp } from '../app.js';
 import { createAuthentication } from '../auth.js';
+import { createJwtVerifier } from '../auth/jwt-verifier.js';
 import { composeCluster } from '../compose.js';
-import { isLoopback, processEnvironment, type Config } from '../config.js';
+import { processEnvironment, type Config } from '../config.js';
 import { EXIT_OK } from '../exit-code.js';
 import { listen, type HttpServer } from '../http-server.js';
 import { captureConsole, createLog } from '../log.js';
+import { composeOperator, listenForOperator } from '../operator/compose-operator.js';
 import { watchStopSignals } from '../stop-signals.js';
+import { warnAbout } from './warnings.js';
 
 /** What `serve` is told. */
 export interface ServeOptions {
@@ -37,16 +40,24 @@ export async function serve({ config, migrate }: ServeOptions): Promise<number> 
     limits: config.limits.http,
     logger: log,
   });
+  let operatorServer: HttpServer | undefined;
   try {
+    operatorServer = await listenForOperator(config.operator);
     const agent = await loadAgent(config.agentModule);
     if (migrate) await migrateFirst(config, log);
     const cluster = await composeCluster({ config, agent, logger: log, port: server.port });
-    await run({ cluster, server, config, log });
-    log.info({ host: config.host, port: server.port, replicaId: cluster.status().replicaId }, 'listening');
+    await run({ cluster, server, operatorServer, config, log });
+    const { replicaId } = cluster.status();
+    if (operatorServer !== undefined)
+      log.info(
+        { host: config.operator.host, port: operatorServer.port, replicaId },
+        'listening for operators',
+      );
+    log.info({ host: config.host, port: server.port, replicaId }, 'listening');
     log.info({ reason: await signals.stop }, 'stopping');
     await cluster.close();
   } finally {
-    await server.close();
+    await Promise.all([server.close(), operatorServer?.close()]);
   }
   log.info({}, 'stopped');
   return EXIT_OK;
@@ -55,23 +66,29 @@ export async function serve({ config, migrate }: ServeOptions): Promise<number> 
 interface Running {
   readonly cluster: Cluster;
   readonly server: HttpServer;
+  readonly operatorServer: HttpServer | undefined;
   readonly config: Config;
   readonly log: Logger;
 }
 
-async function run({ cluster, server, config, log }: Running): Promise<void> {
-  server.serve(
-    createApp({
-      requestHandler: cluster.requestHandler,
-      authentication: createAuthentication(config.grants),
-      bodyLimits: config.limits.body,
-      cardDefaultVersion: config.cardDefaultVersion,
-      health: () => ({ ...cluster.status() }),
-      logger: log,
-      streaming: cluster.streaming(),
-    }),
-  );
+async function run({ cluster, server, operatorServer, config, log }: Running): Promise<void> {
   try {
+    const jwt =
+      config.jwt === undefined ? undefined : await createJwtVerifier({ config: config.jwt, logger: log });
+    const operator = composeOperator({ cluster, config, log });
+    operatorServer?.serve(operator.app);
+    server.serve(
+      createApp({
+        requestHandler: cluster.requestHandler,
+        authentication: createAuthentication({ grants: config.grants, jwt }),
+        bodyLimits: config.limits.body,
+        cardDefaultVersion: config.cardDefaultVersion,
+        health: () => ({ ...cluster.status() }),
+        logger: log,
+        streaming: cluster.streaming(),
+        ...(operatorServer === undefined ? { operator: operator.routes } : {}),
+      }),
+    );
     await cluster.start();
   } catch (cause) {
     await cluster.close();
@@ -86,14 +103,4 @@ export async function migrateFirst(config: Config, log: Logger): Promise<void> {
     environment: processEnvironment(),
   });
   log.info({ applied }, applied.length === 0 ? 'the schema is up to date' : 'migrations were applied');
-}
-
-function warnAbout(config: Config, log: Logger): void {
-  if (config.grants === undefined && !isLoopback(config.host)) {
-    log.warn({ host: config.host }, 'AUTH_TOKENS is not set: whoever reaches this address may do everything');
-  }
-  if (config.grpcPort !== undefined) log.warn({}, 'GRPC_PORT is set, but this build has no gRPC server');
-  if (config.eventRetentionMs !== undefined) {
-    log.warn({}, 'EVENT_RETENTION_MS is set, but this build keeps events for ever');
-  }
 }

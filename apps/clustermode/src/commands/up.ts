@@ -66,7 +66,7 @@ function startReplica(options: UpOptions, index: number): Replica {
   const name = given ? `${config.replicaId}-${index + 1}` : `replica-${index + 1}`;
   const port = String(basePort + index);
   const child = spawn(process.execPath, [program, 'serve'], {
-    env: { ...environment, ...flags, PORT: port, REPLICA_ID: name },
+    env: { ...environment, ...flags, PORT: port, REPLICA_ID: name, ...operatorPort(config, index) },
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     detached: true,
   });
@@ -78,6 +78,12 @@ function startReplica(options: UpOptions, index: number): Replica {
     child.once('close', (code) => resolve(code ?? EXIT_FAILED));
   });
   return { name, child, ended };
+}
+
+/** A listener for the operator has a port of its own in every replica, as the one for clients has. */
+function operatorPort({ operator }: Config, index: number): { readonly OPERATOR_PORT?: string } {
+  if (operator.port === undefined) return {};
+  return { OPERATOR_PORT: String(operator.port === 0 ? 0 : operator.port + index) };
 }
 
 async function ending(replica: Replica, draining: () => boolean): Promise<number> {

@@ -1,6 +1,7 @@
 import type { Request, Response } from 'express';
 import { A2A_CONTENT_TYPE } from '@a2a-js/sdk';
 import { REST_PATH } from '../agent/card.js';
+import { noteRefusal } from '../audit/request-notes.js';
 
 /** Something wrong with a request, in the words of both transports. */
 export interface Problem {
@@ -96,7 +97,14 @@ export const unauthenticated: ProblemKind = kind({
   status: 'UNAUTHENTICATED',
   reason: 'UNAUTHENTICATED',
 });
-/** The replica is not ready to answer yet. */
+/** The token is valid, and whoever has it may not do this. */
+export const forbidden: ProblemKind = kind({
+  httpStatus: 403,
+  rpcCode: -32000,
+  status: 'PERMISSION_DENIED',
+  reason: 'PERMISSION_DENIED',
+});
+/** The replica cannot answer now. */
 export const unavailable: ProblemKind = kind({
   httpStatus: 503,
   rpcCode: -32603,
@@ -128,6 +136,7 @@ export interface RpcProblemOptions {
 export function sendRpcProblem(res: Response, options: RpcProblemOptions): void {
   const { problem, id = null, httpStatus = 200 } = options;
   const { rpcCode, message } = problem;
+  noteProblem(res.req, problem);
   res
     .status(httpStatus)
     .json({ jsonrpc: '2.0', id, error: { code: rpcCode, message, data: [errorInfo(problem)] } });
@@ -136,6 +145,7 @@ export function sendRpcProblem(res: Response, options: RpcProblemOptions): void 
 /** Answers in REST's form; a client of A2A 0.3 on its own paths gets the form it knows. */
 export function sendRestProblem(req: Request, res: Response, problem: Problem): void {
   const { httpStatus, rpcCode, message } = problem;
+  noteProblem(req, problem);
   res.status(httpStatus);
   if (isLegacyRest(req)) {
     res.json({ code: rpcCode, message });
@@ -158,6 +168,10 @@ export function isLegacyVersion(req: Request): boolean {
 
 function isLegacyRest(req: Request): boolean {
   return isLegacyVersion(req) && req.originalUrl.startsWith(`${REST_PATH}/v1/`);
+}
+
+function noteProblem(req: Request, { rpcCode, reason, message }: Problem): void {
+  noteRefusal(req, { code: rpcCode, reason, message });
 }
 
 function errorInfo(problem: Problem): object {

@@ -1,7 +1,6 @@
 import type { RequestHandler } from 'express';
 import { A2AError } from '@a2a-js/sdk/errors';
-import { STATE_HEADERS_KEY } from '@a2a-js/sdk/server';
-import type { CallHooks } from '../around-calls.js';
+import { STATE_HEADERS_KEY, type ServerCallContext } from '@a2a-js/sdk/server';
 
 /** Reasons of refusals that another replica, or this one later, may not give. */
 const RETRIABLE: ReadonlySet<string | undefined> = new Set([
@@ -32,7 +31,7 @@ const TOO_MANY: RestAnswer = { code: 429, status: 'RESOURCE_EXHAUSTED' };
 /** Turns refusals that pass into what load balancers understand. */
 export interface RetryAfter {
   /** Tells the middleware of an error that a call ended in. */
-  readonly note: CallHooks['failed'];
+  note(error: unknown, context: ServerCallContext): void;
   /** Over REST a refusal is 503 with `Retry-After`, or 429 where only this caller has too much. */
   readonly rest: RequestHandler;
   /** Over JSON-RPC it gets the header alone: the status says nothing about a call. */
@@ -47,7 +46,7 @@ export function createRetryAfter(): RetryAfter {
   /** By the request's headers, which is what a call context and a request have in common. */
   const refusals = new WeakMap<object, Refusal>();
 
-  const note: CallHooks['failed'] = (error, context) => {
+  const note: RetryAfter['note'] = (error, context) => {
     const headers = context.state.get(STATE_HEADERS_KEY);
     const metadata = error instanceof A2AError ? error.metadata : undefined;
     if (!RETRIABLE.has(metadata?.['reason']) || typeof headers !== 'object' || headers === null) return;

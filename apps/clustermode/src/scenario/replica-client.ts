@@ -43,7 +43,7 @@ export async function connectTo({ url, token }: ConnectOptions): Promise<Replica
   const factory = new ClientFactory(
     ClientFactoryOptions.createFrom(ClientFactoryOptions.default, { transports }),
   );
-  const client = await factory.createFromAgentCard(agentCardFor({ publicUrl: url, authenticated: false }));
+  const client = await factory.createFromAgentCard(agentCardFor({ publicUrl: url }));
   return {
     url,
     client,

@@ -1,4 +1,5 @@
 import { lookup } from 'node:dns/promises';
+import { RequestMalformedError } from '@a2a-js/sdk/errors';
 import { createSystemClock, sleep } from '@a2a-cluster/core';
 import { createAllowList, type AllowList } from './allow-list.js';
 import { isBlockedAddress, isBlockedName } from './blocked-addresses.js';
@@ -53,6 +54,11 @@ export interface WebhookAddressPolicyOptions {
 export type ResolveHost = (hostname: string) => Promise<readonly string[]>;
 
 const PRIVATE = 'The webhook address is private, loopback or link-local.';
+
+/** What a client is told whose webhook is refused; the reason in its metadata is `WEBHOOK_ADDRESS_REFUSED`. */
+export function webhookRefused(refusal: AddressRefusal): RequestMalformedError {
+  return new RequestMalformedError({ message: refusal, metadata: { reason: 'WEBHOOK_ADDRESS_REFUSED' } });
+}
 
 /**
  * The policy of a server. Holds no state.
