@@ -11,6 +11,7 @@ import { ServerCallContext } from '@a2a-js/sdk/server';
 import { createDemoAgent } from '../src/agent/demo-agent.js';
 import { composeCluster } from '../src/compose.js';
 import { loadConfig } from '../src/config.js';
+import { pushReadings } from '../src/operator/push-readings.js';
 import { userMessage } from './fixture.js';
 
 const program = path.join(workspaceRoot, 'apps/clustermode/bin/clustermode.js');
@@ -132,6 +133,35 @@ describe('the commands about webhooks', () => {
     expect(await json('push', 'retry', down)).toMatchObject({ configs: 1 });
     await until(deliveries, (rows) => rows.length === 0);
     expect((await run('push')).out).toBe('No delivery waits.\n');
+  });
+
+  test('and their numbers are among the metrics', async () => {
+    const logger = createSilentLogger();
+    const bad = await pushed('/worse', 404);
+    const { counts, deadLetters } = cluster.operator.push;
+    await until(
+      () => deadLetters({ taskId: bad }),
+      (rows) => rows.length === 2,
+    );
+    const read = async (): Promise<Record<string, number>> =>
+      Object.fromEntries(
+        (await pushReadings(cluster, logger)).map(({ name, labels, value }) => [
+          `${name}${labels ? `:${labels['end'] ?? ''}` : ''}`,
+          value,
+        ]),
+      );
+    const readings = await read();
+    expect(readings['a2a_cluster_push_attempts_total:rejected']).toBeGreaterThanOrEqual(2);
+    expect(readings['a2a_cluster_push_attempts_total:buried']).toBeGreaterThanOrEqual(2);
+    expect(readings['a2a_cluster_push_dead_letters']).toBe((await counts()).deadLetters);
+    expect(readings).toMatchObject({ a2a_cluster_push_in_flight: 0, a2a_cluster_push_disabled: 0 });
+    const away = { ...cluster.operator.push, counts: () => Promise.reject(new Error('away')) };
+    const without = await pushReadings(
+      { operator: { ...cluster.operator, push: away }, status: () => cluster.status() },
+      logger,
+    );
+    expect(without.map(({ name }) => name)).not.toContain('a2a_cluster_push_waiting');
+    expect(without.length).toBeGreaterThan(0);
   });
 
   test('say when there is nothing to try again', async () => {

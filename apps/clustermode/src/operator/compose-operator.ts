@@ -7,6 +7,7 @@ import { createMetrics, type Metrics } from './metrics.js';
 import { createOperatorApp } from './operator-app.js';
 import type { OperatorConfig } from './operator-config.js';
 import { operatorAccessOf, operatorRoutes } from './operator-routes.js';
+import { pushReadings } from './push-readings.js';
 import { replicaReadings } from './replica-readings.js';
 
 /** What {@link composeOperator} needs. */
@@ -27,7 +28,10 @@ export interface OperatorParts {
 
 /** Puts the routes of the operator together. Another route is one line here. */
 export function composeOperator({ cluster, config, log }: ComposeOperatorOptions): OperatorParts {
-  const metrics = createMetrics({ collect: () => replicaReadings(cluster.status()), logger: log });
+  const metrics = createMetrics({
+    collect: async () => [...replicaReadings(cluster.status()), ...(await pushReadings(cluster, log))],
+    logger: log,
+  });
   const routes = operatorRoutes({
     access: operatorAccessOf(config.operator, config.host),
     routes: { '/metrics': metrics.handler },
