@@ -37,6 +37,7 @@ describe('a history of real replicas', () => {
     first.terminate();
     await first.exited;
     await world.settled({ withinMs: 10_000 });
+    await world.pushed({ withinMs: 10_000 });
     history = await world.history();
   }, 180_000);
   afterAll(async () => {
