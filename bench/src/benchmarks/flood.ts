@@ -27,6 +27,8 @@ export const flood: Benchmark = {
     // Apart: the sweepers of the clusters would cut leases as long as these.
     const bareUrl = await context.freshDatabase();
     const pool = new pg.Pool({ connectionString: bareUrl, max: TURNS });
+    // Its database is dropped while the last connections still say goodbye.
+    pool.on('error', () => {});
     context.cleanUp(() => pool.end());
     const bare = await bareCommitters(context, bareUrl);
     const clusters = {
