@@ -1,14 +1,11 @@
 import { keyOf, type LiveClaim } from './live-claim.js';
 import type { Slots } from './slots.js';
 
-/**
- * Claims for each slot: beside those under way as many again, so that a slot that comes free finds the next at hand,
- * and as many that are on their way from the database or back to it.
- */
-const AHEAD = 3;
+/** Claims for each slot, so that one that comes free finds the next at hand. More would be kept from other replicas. */
+const AHEAD = 2;
 
-/** More are brought when there are fewer than this for each slot: the statements take their time. */
-const LOW = 2;
+/** More are brought when there are fewer for each slot: before none waits, since the statements take their time. */
+const LOW = 1.5;
 
 /**
  * The claims of this replica: per task, for what is committed here; per origin, so that one webhook's backlog does
