@@ -3,6 +3,7 @@ import { A2A_CONTENT_TYPE, TaskPushNotificationConfig } from '@a2a-js/sdk';
 import { encodeEvent, type EventKind } from '@a2a-cluster/core';
 import { openRaw, type RawConnection, type TestProvider } from '@a2a-cluster/testing';
 import type { Post } from '../../baselines/bare-posts.js';
+import { nowMs } from '../../harness/time.js';
 import { chunkEvent, endEvent } from '../../servers/agent.js';
 
 /** What waits to be delivered: one config for each task. */
@@ -21,8 +22,8 @@ export interface Backlog {
   make(): Promise<void>;
   /** Configs that a replica holds now. */
   heldBy(replicaId: string): Promise<ReadonlySet<string>>;
-  /** Rejects unless every config is at its task's end, and done. */
-  expectDelivered(): Promise<void>;
+  /** Rejects unless every config is at its task's end, and done, before `withinMs` have passed. */
+  expectDelivered(withinMs: number): Promise<void>;
 }
 
 /** Text of one chunk. */
@@ -54,16 +55,25 @@ export async function openBacklog(
       const held = rows.filter(({ holder }) => String(holder).startsWith(`${replicaId}-`));
       return new Set(held.map((row) => `${String(row['task_id'])}:${String(row['config_id'])}`));
     },
-    expectDelivered: async () => {
-      const [found] = await raw.query(
-        `SELECT COUNT(*) AS done FROM push_notification_configs
-          WHERE status = 'done' AND position = ${size.eventsPerConfig} AND holder IS NULL AND due_at IS NULL`,
-      );
-      if (Number(found?.['done']) === size.configs) return;
-      throw new Error(`${String(found?.['done'])} of ${size.configs} configs are done`);
-    },
+    expectDelivered: (withinMs) => expectDelivered(raw, { size, withinMs }),
     close: () => raw.close(),
   };
+}
+
+async function expectDelivered(
+  raw: RawConnection,
+  { size, withinMs }: { readonly size: BacklogSize; readonly withinMs: number },
+): Promise<void> {
+  const untilMs = nowMs() + withinMs;
+  for (;;) {
+    const [found] = await raw.query(
+      `SELECT COUNT(*) AS done FROM push_notification_configs
+        WHERE status = 'done' AND position = ${size.eventsPerConfig} AND holder IS NULL AND due_at IS NULL`,
+    );
+    if (Number(found?.['done']) === size.configs) return;
+    if (nowMs() > untilMs) throw new Error(`${String(found?.['done'])} of ${size.configs} configs are done`);
+    await pause(LATE_MS);
+  }
 }
 
 interface Webhook {
