@@ -140,7 +140,8 @@ function addPushCommands({ program, onExitCode }: Parts): void {
   list(push.command('dead')).description('events that were given up').action(run(deadLetters));
   common(push.command('retry <taskId> [configId]'))
     .description('try again at once: what waits, what is disabled, what was given up')
-    .action(async (taskId: string, configId: string | undefined, _own: Options, command: Command) => {
+    .action(async (...words: [string, string | undefined, Options, Command]) => {
+      const [taskId, configId, , command] = words;
       const options = command.optsWithGlobals<Options>();
       const json = options['json'] === true;
       onExitCode(await withConfig(options, (config) => retryPushes({ config, json, taskId, configId })));
