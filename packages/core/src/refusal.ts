@@ -10,10 +10,10 @@ export type CommitRefusal = 'lease_lost' | 'terminal' | 'gone' | 'conflict';
  * Why a follow-up was not admitted.
  *
  * `not_found` no such task of this owner · `context_mismatch` the message names another context · `terminal` the
- * task has ended · `too_many_messages` the task has as many messages of its user as it may · `busy` a live turn holds the lease · `parked_busy` a live turn holds the lease and the task
- * already waits for input, so the holder is about to let go · `abandoned` the lease has expired and its turn must
- * be ended first · `expired` the lease has expired, its task waits for input, and the opener did not ask to take it
- * over · `duplicate` the message is in the log already.
+ * task has ended · `too_many_messages` the task has as many messages of its user as it may · `busy` a live turn holds
+ * the lease · `parked_busy` a live turn holds the lease and the task already waits for input, so the holder is about to
+ * let go · `abandoned` the lease has expired and its turn must be ended first · `expired` the lease has expired, its
+ * task waits for input, and the opener did not ask to take it over · `duplicate` the message is in the log already.
  */
 export type OpenRefusal =
   | { readonly refusal: 'not_found' | 'context_mismatch' | 'too_many_messages' }
