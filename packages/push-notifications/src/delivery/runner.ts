@@ -73,7 +73,9 @@ export class ClaimRunner {
   /** Ends the claim: what is left is for whoever comes next. Gives when it is stored. */
   async release(claim: LiveClaim): Promise<void> {
     claim.ended = true;
-    await this.settle(claim, { kind: 'release' });
+    // Of a task that has ended and is delivered nobody waits for it: it goes with others.
+    const isLast = claim.taskEnded && claim.position >= claim.version;
+    await this.parts.settler.settle(this.settlementOf(claim, { kind: 'release' }), !isLast);
   }
 
   /** Ends the claim for a fault of ours: it is tried again like a failed attempt, so that it cannot go round in circles. */
