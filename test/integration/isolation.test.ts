@@ -238,7 +238,7 @@ describe.each([...availableProviders(), 'memory' as const])(
 
 /** An answer without what is of its moment, and without the id it is about. */
 function without({ status, headers, text }: RawAnswer, id: string): unknown {
-  const { date: _date, etag: _etag, ...rest } = headers;
+  const { date: _date, etag: _etag, 'x-request-id': _requestId, ...rest } = headers;
   return { status, headers: rest, text: id === '' ? text : text.replaceAll(id, '<id>') };
 }
 

@@ -26,7 +26,10 @@ beforeAll(async () => {
   database = await createTestDatabase({ provider: 'sqlite' });
   hooks = createServer((req, res) => {
     received.push(`${req.url ?? ''} ${String(req.headers['a2a-notification-id'])}`);
-    req.resume().on('end', () => res.writeHead(statuses.get(req.url ?? '') ?? 200).end());
+    const status = statuses.get(req.url ?? '') ?? 200;
+    // Whoever fails asks for an hour, so that it is the operator whose retry is seen.
+    const headers = status === 503 ? { 'Retry-After': '3600' } : {};
+    req.resume().on('end', () => res.writeHead(status, headers).end());
   }).listen(0, '127.0.0.1');
   const env = {
     DATABASE_URL: database.url,
