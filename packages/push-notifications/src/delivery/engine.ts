@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { errorText, sleep, type Clock, type EventRow, type Logger } from '@a2a-cluster/core';
 import type { ClaimedDeadLetter, ClaimedPush, Database } from '@a2a-cluster/db';
 import type { WebhookClient } from '../webhook/client.js';
@@ -61,6 +62,8 @@ export class DeliveryEngine {
   constructor(private readonly parts: EngineParts) {
     const { database, limits, clock, logger, holder } = parts;
     const { concurrency, concurrencyPerOrigin: perOrigin, claimTtlMs: ttlMs, pollIntervalMs } = limits;
+    // Every attempt under way listens to it.
+    setMaxListeners(0, this.closing.signal);
     this.slots = new Slots({ total: concurrency, perOrigin });
     this.book = new ClaimBook(this.slots, concurrency);
     this.settler = new Settler({ queue: database.pushQueue, clock, logger, patienceMs: ttlMs });
