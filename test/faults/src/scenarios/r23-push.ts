@@ -23,6 +23,10 @@ const NOISE_MS = 50;
 const PASS = 10;
 /** A sender stands still for so much longer than its claims live. */
 const LONGER_MS = 1_000;
+/** Frames while webhooks are registered, and the code that serves them is run for the first time. */
+const WARM_UP = 10;
+/** More than a slow webhook takes meanwhile. */
+const BACKLOG = 'sleep 500; tick 80 10; done';
 const PUSHED_WITHIN_MS = 25_000;
 const HANGING: readonly Kind[] = ['hanging', 'hanging', 'hanging'];
 
@@ -40,7 +44,7 @@ export const push: Scenario = {
     const armed = await Promise.all(Array.from({ length: 5 }, () => startArmed(world, '')));
     await besideHanging(world, { sinks, armed });
     const tasks = await startAll(world, { sinks, armed });
-    await hurt(world, { armed, tasks });
+    await hurt(world, { sinks, armed, tasks });
     sinks.recover();
     await world.settled({ withinMs: world.settings.ttlMs + 2_000 });
     await world.pushed({ withinMs: PUSHED_WITHIN_MS });
@@ -89,7 +93,7 @@ async function turnLagsMs(
   { sinks, armed }: Cluster,
   kindsOf: (index: number) => readonly Kind[],
 ): Promise<number[]> {
-  const script = `sleep 300; tick ${world.quick ? 25 : 60} 50; done`;
+  const script = `sleep 300; tick ${world.quick ? 30 : 60} 50; done`;
   const starting = armed.map(({ replica: holder }, index) =>
     startPushed(sinks, { holder, script, kinds: kindsOf(index) }),
   );
@@ -100,7 +104,7 @@ async function turnLagsMs(
     latenciesMs(
       caller,
       events.filter((row) => row.taskId === taskId),
-    ),
+    ).slice(WARM_UP),
   );
 }
 
@@ -117,30 +121,40 @@ async function startAll(world: World, { sinks, armed }: Cluster): Promise<readon
 /** All but the first are hurt, each in its own way; resolves when the last is over it. */
 async function hurt(
   world: World,
-  { armed, tasks }: { readonly armed: readonly Armed[]; readonly tasks: readonly PushedTask[] },
+  { sinks, armed, tasks }: Cluster & { readonly tasks: readonly PushedTask[] },
 ): Promise<void> {
   const [, before, after, stopped, leaving] = armed;
   if (!before || !after || !stopped || !leaving) return;
   await Promise.all([
     before.points.set(`push.beforePost=kill#${PASS}`),
     after.points.set(`push.afterPost=kill#${PASS}`),
-    stopped.points.set(`push.beforePost=stop#${PASS}`),
   ]);
   await Promise.all([
     diesByItself(world, before.replica, 'before a delivery'),
     diesByItself(world, after.replica, 'after a delivery'),
-    standsStill(world, stopped),
+    standsStill(world, { sinks, stopped }),
     drains(world, { leaving, tasks }),
   ]);
 }
 
-/** Between having seen that its claim is alive and sending: the worst moment there is. */
-async function standsStill(world: World, { replica, points }: Armed): Promise<void> {
+/**
+ * Between having seen that its claim is alive and sending: the worst moment there is. When it goes on another is in
+ * the middle of what is left.
+ */
+async function standsStill(
+  world: World,
+  { sinks, stopped }: { readonly sinks: Sinks; readonly stopped: Armed },
+): Promise<void> {
+  const { replica, points } = stopped;
+  const task = await startPushed(sinks, { holder: replica, script: BACKLOG, kinds: ['slow'] });
+  await points.set(`push.beforePost=stop#${PASS}?${task?.taskId}`);
   const passed = await Promise.race([points.passed('push.beforePost'), limit(PUSHED_WITHIN_MS)]);
   world.expect(passed !== null, `${replica.name} delivers nothing`);
-  replica.stop();
+  // It stops itself a moment later; a second stop from here could come to pass after its end.
+  const fault = replica.fault('stop', 'at push.beforePost');
   await pause(world.settings.pushClaimTtlMs + LONGER_MS);
   replica.cont();
+  fault.end();
 }
 
 async function drains(

@@ -8,7 +8,7 @@ const FIRST_RETRY_MS = 1_000;
 /** How far two moments of the harness may be off, for timers that fire early and answers that travel. */
 const SLACK_MS = 50;
 /** A sender that was hurt so shortly after an answer may not have stored what it asked for. */
-const STORED_MS = 1_000;
+const STORED_MS = 500;
 
 const HURTS: readonly FaultKind[] = ['kill', 'stop', 'terminate'];
 
@@ -33,13 +33,18 @@ function attemptsOf({ recorder }: World): readonly (readonly PushRecord[])[] {
 /** The pauses between attempts grow as they should, and are never shorter than the webhook asked for. */
 export function expectPauses(world: World): void {
   const hurts = hurtsOf(world);
-  const isCalm = (push: PushRecord): boolean =>
-    hurts.every((atMs) => Math.abs(atMs - (push.answeredAtMs ?? push.atMs)) > STORED_MS);
+  const { pushTimeoutMs } = world.settings;
+  const isCalm = (push: PushRecord): boolean => {
+    const endMs = push.answer === 'hang' ? push.atMs + pushTimeoutMs : (push.answeredAtMs ?? push.atMs);
+    return hurts.every((atMs) => atMs < push.atMs - SLACK_MS || atMs > endMs + STORED_MS);
+  };
   const seen = { grown: 0, asked: 0 };
   for (const attempts of attemptsOf(world)) {
     for (const [index, push] of attempts.entries()) {
       const next = attempts[index + 1];
-      if (next === undefined || isAccepted(push) || !attempts.slice(0, index + 2).every(isCalm)) break;
+      // An attempt that its sender gave up to close counts for nothing.
+      if (next === undefined || isAccepted(push) || push.answer === 'gone') break;
+      if (!attempts.slice(0, index + 2).every(isCalm)) break;
       const leastMs = leastPauseMs(push, index + 1);
       const pauseMs = next.atMs - (push.answeredAtMs ?? push.atMs);
       if (push.answer === 429) seen.asked += 1;
