@@ -1,7 +1,7 @@
 import type { FaultKind, PushRecord, Tables } from '../../history/history.js';
 import { GONE, isAccepted, isRefused } from '../../checker/push-hook.js';
 import type { World } from '../../world/world.js';
-import { kindOf, RETRY_AFTER_S } from './push-sinks.js';
+import { kindOf, RETRY_AFTER_S, type PushedTask } from './push-sinks.js';
 
 /** The first pause lies between a half and a whole of this, the next between a half and a whole of its double. */
 const FIRST_RETRY_MS = 1_000;
@@ -94,11 +94,17 @@ export function expectEnds(world: World, { pushConfigs, deadLetters }: Tables): 
 }
 
 /** Between the commit of an event and its first delivery to a healthy webhook, in milliseconds. */
-export function healthyLagsMs(world: World, { events }: Tables): number[] {
-  const storedAt = new Map(events.map(({ taskId, seq, createdAtMs }) => [`${taskId}:${seq}`, createdAtMs]));
+export function healthyLagsMs(
+  world: World,
+  { tables, tasks }: { readonly tables: Tables; readonly tasks: readonly PushedTask[] },
+): number[] {
+  const own = new Set(tasks.map(({ taskId }) => taskId));
+  const storedAt = new Map(
+    tables.events.map(({ taskId, seq, createdAtMs }) => [`${taskId}:${seq}`, createdAtMs]),
+  );
   const seen = new Set<string>();
-  return world.recorder.pushes.flatMap(({ hook, id, atMs }) => {
-    if (kindOf(hook) !== 'healthy' || id === null || seen.has(id)) return [];
+  return world.recorder.pushes.flatMap(({ hook, id, taskId, atMs }) => {
+    if (!own.has(taskId) || kindOf(hook) !== 'healthy' || id === null || seen.has(id)) return [];
     seen.add(id);
     const storedAtMs = storedAt.get(id.split(':').slice(0, 2).join(':'));
     return storedAtMs === undefined ? [] : [atMs - storedAtMs];
