@@ -19,7 +19,7 @@ import { diesByItself, startArmed, type Armed } from './support/victims.js';
 /** How often what turns are told with webhooks may be later than without; the benchmarks say it strictly. */
 const LATER_FACTOR = 2;
 /** What a shared machine adds to either. */
-const NOISE_MS = 50;
+const NOISE_MS = 100;
 /** Deliveries of a sender before it is hurt. */
 const PASS = 10;
 /** A sender stands still for so much longer than its claims live. */
