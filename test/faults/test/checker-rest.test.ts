@@ -161,6 +161,11 @@ describe('a replica', () => {
       /^I12: r1 printed: .*MaxListeners/,
     ],
     [
+      'that logs a warning of node',
+      (b) => b.log('r1', 4_000, { msg: '(node:1) MaxListenersExceededWarning: 11', level: 'warn' }),
+      /^I12: r1 logged at \+4000 ms: warn .*MaxListeners/,
+    ],
+    [
       'that never closes what it opens',
       (b) => samples(b, { bytes: 0, handles: 1 }),
       /^I12: r1 has 258 file handles in the last quarter, 167 in the second/,

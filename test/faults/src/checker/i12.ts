@@ -26,9 +26,10 @@ export function checkI12(view: HistoryView): Violation[] {
     ...checkResources(view, replica.name),
   ]);
   const uncaught = logs
-    .filter(({ msg, level }) => msg === UNCAUGHT || level === 'fatal')
+    .filter(({ msg, level }) => msg === UNCAUGHT || level === 'fatal' || STRAY.test(msg))
     .map(({ atMs, replica, level, msg, fields }) => {
-      return `${replica} logged at ${view.at(atMs)}: ${level} ${msg} ${JSON.stringify(fields).slice(0, 300)}`;
+      const said = msg.split('\n')[0];
+      return `${replica} logged at ${view.at(atMs)}: ${level} ${said} ${JSON.stringify(fields).slice(0, 300)}`;
     });
   return [...texts, ...uncaught].map((text) => ({ invariant: 'I12', text }));
 }

@@ -16,6 +16,9 @@ const HINDRANCES: readonly FaultKind[] = [
 /** What a process that goes on may need to send what it was about to send. */
 const WAKING_MS = 1_000;
 
+/** How the detail of a stop begins that came at a failpoint of the deliveries, where no write is under way. */
+const OUTSIDE_WRITES = 'at push.';
+
 /** A delivery after its event needed none any more. */
 interface Repetition {
   readonly attempt: Attempt;
@@ -66,7 +69,7 @@ function isExcused(view: HistoryView, { attempt, settledAtMs }: Repetition): boo
         return exitOf(view, fault) >= markedFromMs && fault.fromMs <= markedByMs;
       case 'stop':
         // A process that stands still inside a write of a file keeps everybody from storing anything.
-        if (history.database === 'sqlite')
+        if (history.database === 'sqlite' && !fault.detail.startsWith(OUTSIDE_WRITES))
           return endOf(fault) >= settledAtMs - history.settings.pushClaimTtlMs;
         return fault.fromMs >= markedFromMs && fault.fromMs <= markedByMs;
       default:

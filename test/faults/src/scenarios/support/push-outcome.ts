@@ -1,14 +1,14 @@
 import type { FaultKind, PushRecord, Tables } from '../../history/history.js';
 import { GONE, isAccepted, isRefused } from '../../checker/push-hook.js';
 import type { World } from '../../world/world.js';
-import { kindOf, RETRY_AFTER_S } from './push-sinks.js';
+import { kindOf, RETRY_AFTER_S, type PushedTask } from './push-sinks.js';
 
 /** The first pause lies between a half and a whole of this, the next between a half and a whole of its double. */
 const FIRST_RETRY_MS = 1_000;
 /** How far two moments of the harness may be off, for timers that fire early and answers that travel. */
 const SLACK_MS = 50;
 /** A sender that was hurt so shortly after an answer may not have stored what it asked for. */
-const STORED_MS = 1_000;
+const STORED_MS = 500;
 
 const HURTS: readonly FaultKind[] = ['kill', 'stop', 'terminate'];
 
@@ -33,13 +33,18 @@ function attemptsOf({ recorder }: World): readonly (readonly PushRecord[])[] {
 /** The pauses between attempts grow as they should, and are never shorter than the webhook asked for. */
 export function expectPauses(world: World): void {
   const hurts = hurtsOf(world);
-  const isCalm = (push: PushRecord): boolean =>
-    hurts.every((atMs) => Math.abs(atMs - (push.answeredAtMs ?? push.atMs)) > STORED_MS);
+  const { pushTimeoutMs } = world.settings;
+  const isCalm = (push: PushRecord): boolean => {
+    const endMs = push.answer === 'hang' ? push.atMs + pushTimeoutMs : (push.answeredAtMs ?? push.atMs);
+    return hurts.every((atMs) => atMs < push.atMs - SLACK_MS || atMs > endMs + STORED_MS);
+  };
   const seen = { grown: 0, asked: 0 };
   for (const attempts of attemptsOf(world)) {
     for (const [index, push] of attempts.entries()) {
       const next = attempts[index + 1];
-      if (next === undefined || isAccepted(push) || !attempts.slice(0, index + 2).every(isCalm)) break;
+      // An attempt that its sender gave up to close counts for nothing.
+      if (next === undefined || isAccepted(push) || push.answer === 'gone') break;
+      if (!attempts.slice(0, index + 2).every(isCalm)) break;
       const leastMs = leastPauseMs(push, index + 1);
       const pauseMs = next.atMs - (push.answeredAtMs ?? push.atMs);
       if (push.answer === 429) seen.asked += 1;
@@ -89,11 +94,17 @@ export function expectEnds(world: World, { pushConfigs, deadLetters }: Tables): 
 }
 
 /** Between the commit of an event and its first delivery to a healthy webhook, in milliseconds. */
-export function healthyLagsMs(world: World, { events }: Tables): number[] {
-  const storedAt = new Map(events.map(({ taskId, seq, createdAtMs }) => [`${taskId}:${seq}`, createdAtMs]));
+export function healthyLagsMs(
+  world: World,
+  { tables, tasks }: { readonly tables: Tables; readonly tasks: readonly PushedTask[] },
+): number[] {
+  const own = new Set(tasks.map(({ taskId }) => taskId));
+  const storedAt = new Map(
+    tables.events.map(({ taskId, seq, createdAtMs }) => [`${taskId}:${seq}`, createdAtMs]),
+  );
   const seen = new Set<string>();
-  return world.recorder.pushes.flatMap(({ hook, id, atMs }) => {
-    if (kindOf(hook) !== 'healthy' || id === null || seen.has(id)) return [];
+  return world.recorder.pushes.flatMap(({ hook, id, taskId, atMs }) => {
+    if (!own.has(taskId) || kindOf(hook) !== 'healthy' || id === null || seen.has(id)) return [];
     seen.add(id);
     const storedAtMs = storedAt.get(id.split(':').slice(0, 2).join(':'));
     return storedAtMs === undefined ? [] : [atMs - storedAtMs];

@@ -24,7 +24,7 @@ export const RETRY_AFTER_S = 2;
 
 const FINE: Reply = { status: 200 };
 /** Below the time limit of an attempt. */
-const SLOW_MS = 100;
+const SLOW_MS = 60;
 /** How often those fail that are well afterwards. */
 const FAILURES = 2;
 
