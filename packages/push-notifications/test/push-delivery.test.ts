@@ -123,6 +123,27 @@ describe('the push delivery', () => {
     await other.close();
   });
 
+  test('a webhook that hangs delays no other webhook of the same task', async () => {
+    const delivery = await world.replica('a', { ...QUICK, attemptTimeoutMs: 300, pollIntervalMs: 10_000 });
+    const other = await startWebhook();
+    webhook.hold();
+    for (let task = 0; task < 6; task += 1) {
+      await world.createTask(`t${task}`);
+      await register(`t${task}`, { id: 'hanging' });
+      await register(`t${task}`, { id: 'well', url: other.url });
+    }
+    let longestMs = 0;
+    for (let round = 1; round <= 12; round += 1) {
+      const from = performance.now();
+      for (let task = 0; task < 6; task += 1) await commit(delivery, `t${task}`, [tick(`t${task}`, round)]);
+      await other.count(6 * round);
+      longestMs = Math.max(longestMs, performance.now() - from);
+      await new Promise((resolve) => setTimeout(resolve, 60));
+    }
+    expect(longestMs).toBeLessThan(500);
+    await other.close();
+  });
+
   test.each([500, 503, 408, 425, 429])(
     'tries again after %i, with the same id and body, and in order',
     async (status) => {

@@ -140,6 +140,17 @@ function describeClaimOf(push: PushContext): void {
     expect(known).toEqual([one.taskId]);
   });
 
+  test('leave origins that are named, and take the others of the task', async () => {
+    const one = await push.waiting();
+    const other = configOf(one.task, { configId: 'c-2', origin: 'https://b.example' });
+    await context.db.pushConfigs.save(other);
+    await push.commit(one.task);
+    const claim = { ...CLAIMANT, taskIds: [one.taskId] };
+    const first = await context.db.pushQueue.claimOf({ ...claim, exceptOrigins: ['https://hook.example'] });
+    expect([first.claimed.map(key), first.known]).toEqual([[key(other)], [one.taskId]]);
+    expect((await context.db.pushQueue.claimOf(claim)).claimed.map(key)).toEqual([key(one)]);
+  });
+
   test('leave what is claimed, waits for a retry, is disabled or done', async () => {
     const pushes = [await push.waiting(), await push.waiting(), await push.waiting()];
     const [claimed, failed, disabled] = await Promise.all(pushes.map((one) => push.claim(one)));

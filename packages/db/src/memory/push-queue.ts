@@ -18,12 +18,12 @@ export function createMemoryPushQueue(tables: MemoryTables): PushQueueStatements
   return {
     ...createMemoryDeadLetters(tables),
     ...createMemoryPushOperators(tables),
-    claimOf: async ({ taskIds, ...claimant }) => {
+    claimOf: async ({ taskIds, exceptOrigins = [], ...claimant }) => {
       const active = [...new Set(taskIds)].map((taskId) => activeOf(tables, taskId));
       const nowMs = tables.nowMs();
       const free = active
         .flat()
-        .filter((record) => waits(tables, record))
+        .filter((record) => waits(tables, record) && !exceptOrigins.includes(record.config.origin))
         .filter((record) => isDue(record, nowMs) || (record.holder === null && record.attempts === 0));
       return {
         claimed: free.map((record) => take(tables, record, claimant)),

@@ -31,14 +31,15 @@ export async function claimOf(
   const active = await read(
     reads,
     statement(
-      `SELECT c.task_id, c.config_id, (t.version > c.position AND ${FREE}) AS free
-        FROM push_notification_configs c FORCE INDEX (PRIMARY) 
+      `SELECT c.task_id, c.config_id, c.origin, (t.version > c.position AND ${FREE}) AS free
+        FROM push_notification_configs c FORCE INDEX (PRIMARY)
         LEFT JOIN tasks t ON t.id = c.task_id AND t.tenant = c.tenant AND t.owner = c.owner
         WHERE c.task_id IN (?) AND c.status = 'active'`,
       [...new Set(claim.taskIds)],
     ),
   );
-  const free = active.filter((row) => row['free'] === 1).map(keyAt);
+  const except = new Set(claim.exceptOrigins);
+  const free = active.filter((row) => row['free'] === 1 && !except.has(textAt(row, 'origin'))).map(keyAt);
   const known = [...new Set(active.map((row) => textAt(row, 'task_id')))];
   if (free.length === 0) return { claimed: [], known };
   const claimed = await transact(writes, async (tx) => {

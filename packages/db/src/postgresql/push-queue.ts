@@ -20,9 +20,14 @@ import * as settlements from './sql/push-settlements.js';
 /** The statements of push delivery on PostgreSQL (protocol 9), each one round trip. */
 export function createPostgresPushQueue(database: Retrying): PushQueueStatements {
   return {
-    async claimOf({ taskIds, holder, ttlMs }) {
+    async claimOf({ taskIds, holder, ttlMs, exceptOrigins = [] }) {
       if (taskIds.length === 0) return { claimed: [], known: [] };
-      const rows = await database.run<KnownRow>(claims.claimOf, [[...taskIds], holder, ttlMs]);
+      const rows = await database.run<KnownRow>(claims.claimOf, [
+        [...taskIds],
+        holder,
+        ttlMs,
+        [...exceptOrigins],
+      ]);
       return { claimed: rows.flatMap(toClaimed), known: [...new Set(rows.map(({ known }) => known))] };
     },
     claimDue: (claim) => claimDue(database, claim),

@@ -29,11 +29,11 @@ export function createSqlitePushQueue(lane: SqliteLane): PushQueueStatements {
   return {
     ...createSqliteDeadLetters(lane),
     ...createSqlitePushOperators(lane),
-    claimOf: async ({ taskIds, ...claimant }) => {
+    claimOf: async ({ taskIds, exceptOrigins = [], ...claimant }) => {
       const ids = idList([...new Set(taskIds)]);
       const known = await read('knownPushes', (session) => session.all(KNOWN, ids));
       const claim = (session: SqliteSession): ClaimedPush[] =>
-        take(session, claimant, session.all(FREE_OF, ids));
+        take(session, claimant, session.all(FREE_OF, ids, idList(exceptOrigins)));
       return {
         claimed: known.length === 0 ? [] : await write('claimPushesOf', claim),
         known: known.map((row) => textAt(row, 'task_id')),
@@ -68,7 +68,8 @@ SELECT ${CLAIMED}
   FROM json_each(?) w CROSS JOIN push_notification_configs c ON c.task_id = w.value
   JOIN tasks t ON t.id = c.task_id AND t.tenant = c.tenant AND t.owner = c.owner
  WHERE c.status = 'active' AND t.version > c.position
-   AND (c.due_at <= ${NOW} OR (c.holder IS NULL AND c.attempts = 0))`;
+   AND (c.due_at <= ${NOW} OR (c.holder IS NULL AND c.attempts = 0))
+   AND c.origin NOT IN (SELECT value FROM json_each(?))`;
 const DUE = `
 SELECT ${CLAIMED}, ${NOW} - c.changed_at AS unchanged_ms
   FROM push_notification_configs c LEFT JOIN tasks t

@@ -142,10 +142,11 @@ export interface DuePushes {
 export interface PushQueueStatements {
   /**
    * Claims the configs of these tasks that have events after their position and are neither claimed nor waiting for
-   * a retry. At most `MOST_TASKS_AT_ONCE` tasks. `known`: the tasks that have any active config at all.
+   * a retry, none of an origin in `exceptOrigins` where named. At most `MOST_TASKS_AT_ONCE` tasks. `known`: the tasks
+   * that have any active config at all.
    */
   claimOf(
-    claim: PushClaimant & { readonly taskIds: readonly string[] },
+    claim: PushClaimant & { readonly taskIds: readonly string[]; readonly exceptOrigins?: readonly string[] },
   ): Promise<{ readonly claimed: readonly ClaimedPush[]; readonly known: readonly string[] }>;
   /**
    * Claims at most `limit` configs that are due, the longest due first, none of an origin in `exceptOrigins` and,

@@ -51,8 +51,10 @@ const PAUSE_MS = 1_000;
  */
 export class Claimer {
   private readonly wanted = new Set<string>();
-  /** Tasks without webhooks, or whose webhooks are busy, and until when that is believed. */
+  /** Tasks without webhooks, and until when that is believed. */
   private readonly unknown = new Map<string, number>();
+  /** Tasks with a webhook that fails, and until when it is left out. */
+  private readonly deferred = new Map<string, number>();
   /** Tasks whose webhooks were not free, asked for a second time. */
   private readonly askedAgain = new Set<string>();
   private timer: { readonly atMs: number; readonly timer: Timer } | null = null;
@@ -88,10 +90,13 @@ export class Claimer {
     this.work();
   }
 
-  /** Its webhook has more to do than it can: what is left of this task is found by a poll. */
+  /**
+   * A webhook of this task fails and has more to do than it can: it is left to the polls for a while. The other webhooks
+   * of the task are not.
+   */
   defer(taskId: string): void {
     this.backlog = true;
-    this.unknown.set(taskId, this.parts.clock.monotonicMs() + UNKNOWN_MS);
+    this.note(this.deferred, taskId);
   }
 
   /** Looks for what is due, at once or after a delay. */
@@ -165,15 +170,25 @@ export class Claimer {
   }
 
   private async claimWanted(): Promise<void> {
-    const { queue, claimant, clock, demand } = this.parts;
-    const most = Math.min(MOST_TASKS_AT_ONCE, demand().room);
-    const taskIds = [...this.wanted].slice(0, most);
+    const { clock, demand } = this.parts;
+    const { room, suspectOrigins } = demand();
+    const nowMs = clock.monotonicMs();
+    const batch = [...this.wanted].slice(0, Math.min(MOST_TASKS_AT_ONCE, room));
+    const isDeferred = (taskId: string): boolean => (this.deferred.get(taskId) ?? 0) > nowMs;
+    await this.claimOf(batch.filter((taskId) => !isDeferred(taskId)));
+    await this.claimOf(batch.filter(isDeferred), suspectOrigins);
+  }
+
+  private async claimOf(taskIds: readonly string[], exceptOrigins: readonly string[] = []): Promise<void> {
+    if (taskIds.length === 0) return;
+    const { queue, claimant, clock } = this.parts;
     for (const taskId of taskIds) this.wanted.delete(taskId);
     const sentAtMs = clock.monotonicMs();
     try {
-      const { claimed, known } = await queue.claimOf({ ...claimant, taskIds });
-      this.forget(taskIds, new Set(known));
-      this.askAgain(known, new Set(claimed.map(({ taskId }) => taskId)));
+      const { claimed, known } = await queue.claimOf({ ...claimant, taskIds, exceptOrigins });
+      const found = new Set(known);
+      for (const taskId of taskIds) if (!found.has(taskId)) this.note(this.unknown, taskId);
+      if (exceptOrigins.length === 0) this.askAgain(known, new Set(claimed.map(({ taskId }) => taskId)));
       this.parts.onClaimed(claimed, sentAtMs);
     } catch (error) {
       for (const taskId of taskIds) this.wanted.add(taskId);
@@ -181,10 +196,9 @@ export class Claimer {
     }
   }
 
-  private forget(taskIds: readonly string[], known: ReadonlySet<string>): void {
-    if (this.unknown.size > MOST_UNKNOWN) this.unknown.clear();
-    const untilMs = this.parts.clock.monotonicMs() + UNKNOWN_MS;
-    for (const taskId of taskIds) if (!known.has(taskId)) this.unknown.set(taskId, untilMs);
+  private note(tasks: Map<string, number>, taskId: string): void {
+    if (tasks.size > MOST_UNKNOWN) tasks.clear();
+    tasks.set(taskId, this.parts.clock.monotonicMs() + UNKNOWN_MS);
   }
 
   /**

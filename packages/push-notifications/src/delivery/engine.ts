@@ -140,7 +140,7 @@ export class DeliveryEngine {
       Promise.race([work, sleep({ clock, delayMs: graceMs })]);
     await within(this.idle());
     this.stopped = true;
-    await this.claimer.close();
+    await within(this.claimer.close());
     this.closing.abort();
     await within(Promise.all(this.serving).then(() => {}));
     await Promise.all(this.book.all().map((claim) => within(this.runner.release(claim))));

@@ -22,8 +22,8 @@ const CLAIMED = `c.task_id, c.config_id, c.tenant, c.owner, c.payload, c.wire_ve
 
 /**
  * Claims the configs of these tasks that have events and are neither claimed nor waiting for a retry. `$1` task ids,
- * `$2` holder, `$3` ttl in ms. One row or more for each task with an active config; the rest is null where none of it
- * was claimed. Rows are locked in the order of their key, tasks are only read.
+ * `$2` holder, `$3` ttl in ms, `$4` origins to leave out. One row or more for each task with an active config; the rest
+ * is null where none of it was claimed. Rows are locked in the order of their key, tasks are only read.
  */
 export const claimOf: Statement = {
   name: 'claimPushesOf',
@@ -33,7 +33,7 @@ WITH k AS MATERIALIZED (
   SELECT c.task_id, c.config_id, t.version, t.state
     FROM push_notification_configs c JOIN tasks t ON t.id = c.task_id AND t.tenant = c.tenant AND t.owner = c.owner
    WHERE c.task_id = ANY ($1::text[]) AND c.status = 'active' AND t.version > c.position
-     AND (c.due_at <= clock_timestamp() OR (c.holder IS NULL AND c.attempts = 0))
+     AND (c.due_at <= clock_timestamp() OR (c.holder IS NULL AND c.attempts = 0)) AND c.origin <> ALL ($4::text[])
    ORDER BY c.task_id, c.config_id FOR NO KEY UPDATE OF c SKIP LOCKED),
 u AS (
   UPDATE push_notification_configs c SET holder = $2, claim = c.claim + 1, due_at = ${inMs('$3')}
