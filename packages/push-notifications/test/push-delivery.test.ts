@@ -133,7 +133,7 @@ describe('the push delivery', () => {
       await register(`t${task}`, { id: 'well', url: other.url });
     }
     let longestMs = 0;
-    for (let round = 1; round <= 12; round += 1) {
+    for (let round = 1; round <= 30; round += 1) {
       const from = performance.now();
       for (let task = 0; task < 6; task += 1) await commit(delivery, `t${task}`, [tick(`t${task}`, round)]);
       await other.count(6 * round);

@@ -17,6 +17,15 @@ export interface Demand {
   readonly suspectOrigins: readonly string[];
 }
 
+/** Claims of one statement. */
+export interface ClaimsMade {
+  readonly claimed: readonly ClaimedPush[];
+  /** Before the statement was sent, by monotonic time. */
+  readonly sentAtMs: number;
+  /** Whether these are all that could be claimed of their tasks. */
+  readonly ofTasks: boolean;
+}
+
 /** What {@link Claimer} needs. */
 export interface ClaimerParts {
   readonly queue: PushQueueStatements;
@@ -25,8 +34,8 @@ export interface ClaimerParts {
   readonly logger: Logger;
   readonly pollIntervalMs: number;
   readonly demand: () => Demand;
-  /** `sentAtMs`: before the statement was sent, by monotonic time. */
-  readonly onClaimed: (claimed: readonly ClaimedPush[], sentAtMs: number) => void;
+  /** Claims were made. */
+  readonly onClaimed: (made: ClaimsMade) => void;
   readonly onDeadLetters: (letters: readonly ClaimedDeadLetter[]) => void;
   /** Nothing is being claimed and nothing waits to be. */
   readonly onIdle: () => void;
@@ -189,7 +198,7 @@ export class Claimer {
       const found = new Set(known);
       for (const taskId of taskIds) if (!found.has(taskId)) this.note(this.unknown, taskId);
       if (exceptOrigins.length === 0) this.askAgain(known, new Set(claimed.map(({ taskId }) => taskId)));
-      this.parts.onClaimed(claimed, sentAtMs);
+      this.parts.onClaimed({ claimed, sentAtMs, ofTasks: true });
     } catch (error) {
       for (const taskId of taskIds) this.wanted.add(taskId);
       throw error;
@@ -226,7 +235,7 @@ export class Claimer {
     const exceptOrigins = [...new Set([...fullOrigins, ...suspectOrigins])];
     const due = await queue.claimDue({ ...claimant, limit: room, exceptOrigins });
     if (due.seen > 0) this.poll(nextMs);
-    this.parts.onClaimed(due.claimed, sentAtMs);
+    this.parts.onClaimed({ claimed: due.claimed, sentAtMs, ofTasks: false });
     await this.claimOfSuspects(suspectOrigins.filter((origin) => !fullOrigins.includes(origin)));
     this.backlog = due.seen >= room || exceptOrigins.length > 0;
     if (due.seen >= room) this.pollDue = this.parts.demand().room > 0;
@@ -246,6 +255,6 @@ export class Claimer {
     const limit = Math.min(SUSPECTS_AT_ONCE, onlyOrigins.length);
     const sentAtMs = clock.monotonicMs();
     const due = await queue.claimDue({ ...claimant, limit, exceptOrigins: [], onlyOrigins });
-    this.parts.onClaimed(due.claimed, sentAtMs);
+    this.parts.onClaimed({ claimed: due.claimed, sentAtMs, ofTasks: false });
   }
 }

@@ -1,9 +1,9 @@
 import { setMaxListeners } from 'node:events';
 import { errorText, sleep, type Clock, type EventRow, type Logger } from '@a2a-cluster/core';
-import type { ClaimedDeadLetter, ClaimedPush, Database } from '@a2a-cluster/db';
+import type { ClaimedDeadLetter, Database } from '@a2a-cluster/db';
 import type { WebhookClient } from '../webhook/client.js';
 import { ClaimBook } from './claim-book.js';
-import { Claimer } from './claimer.js';
+import { Claimer, type ClaimsMade } from './claimer.js';
 import { DeliveryCounters, type DeliveryCounts } from './counters.js';
 import { createEventFeed, type EventFeed } from './event-feed.js';
 import { sendDeadLetter } from './dead-letters.js';
@@ -56,8 +56,8 @@ export class DeliveryEngine {
   private readonly runner: ClaimRunner;
   private readonly claimer: Claimer;
   private readonly closing = new AbortController();
-  /** Tasks of which a claim ended here while another went on. */
-  private readonly partial = new Set<string>();
+  /** Tasks of which all that could be claimed is claimed here: what is committed here needs no asking. */
+  private readonly covered = new Set<string>();
   private readonly serving = new Set<Promise<void>>();
   private stopped = false;
   private waiters: (() => void)[] = [];
@@ -79,7 +79,7 @@ export class DeliveryEngine {
         fullOrigins: this.book.fullOrigins(),
         suspectOrigins: this.slots.suspects(),
       }),
-      onClaimed: (claimed, sentAtMs) => this.take(claimed, sentAtMs),
+      onClaimed: (made) => this.take(made),
       onDeadLetters: (letters) => this.sendLetters(letters),
       onIdle: () => this.tellIdle(),
       ...{ clock, logger, pollIntervalMs },
@@ -117,9 +117,7 @@ export class DeliveryEngine {
       claim.taskEnded ||= ended;
       claim.more?.();
     }
-    if (claims.length > 0 && !this.partial.has(taskId)) return;
-    this.partial.delete(taskId);
-    this.claimer.want(taskId, claims.length > 0);
+    if (!this.covered.has(taskId)) this.claimer.want(taskId, claims.length > 0);
   }
 
   /** Resolves when nothing is under way here; what waits for a retry is not waited for. */
@@ -148,7 +146,7 @@ export class DeliveryEngine {
     await this.parts.client.close();
   }
 
-  private take(claimed: readonly ClaimedPush[], sentAtMs: number): void {
+  private take({ claimed, sentAtMs, ofTasks }: ClaimsMade): void {
     const nowMs = this.parts.clock.monotonicMs();
     for (const push of claimed) {
       const claim = createLiveClaim(push, { sentAtMs, nowMs, ttlMs: this.parts.limits.claimTtlMs });
@@ -156,6 +154,7 @@ export class DeliveryEngine {
       else if (this.slots.isSuspect(push.origin) && this.book.isFull(push.origin)) this.putBack(claim);
       else {
         this.book.replace(claim);
+        if (ofTasks) this.covered.add(push.taskId);
         void this.prepare(claim);
       }
     }
@@ -212,6 +211,7 @@ export class DeliveryEngine {
   private giveUp(claim: LiveClaim): void {
     this.putBack(claim);
     this.book.remove(claim);
+    this.covered.delete(claim.push.taskId);
   }
 
   private pump(): void {
@@ -239,8 +239,7 @@ export class DeliveryEngine {
   private drop(claim: LiveClaim): void {
     const { taskId } = claim.push;
     this.book.remove(claim);
-    if (this.book.ofTask(taskId).length > 0) this.partial.add(taskId);
-    else this.partial.delete(taskId);
+    this.covered.delete(taskId);
     if (this.book.isLow(claim.push.origin)) this.claimer.refill(claim.attempts > 0 ? SUSPECT_REFILL_MS : 0);
     // Committed while the claim was being given back.
     if (claim.version > claim.position && claim.attempts === 0) this.claimer.want(taskId, true);

@@ -36,6 +36,8 @@ const PAUSE_MS = 200;
 export class Settler {
   private readonly waiting = new Map<string, Waiting>();
   private timer: Timer | null = null;
+  /** Something waits that is not to wait for company. */
+  private urgent = false;
   private flushing: Promise<void> | null = null;
 
   constructor(private readonly parts: SettlerParts) {}
@@ -44,8 +46,8 @@ export class Settler {
   settle(settlement: PushSettlement, soon = settlement.next.kind !== 'keep'): Promise<Settled> {
     return new Promise((resolve) => {
       this.add(settlement, resolve);
-      if (soon) this.flush();
-      else this.timer ??= this.parts.clock.setTimer(LAZY_MS, () => this.flush());
+      this.urgent ||= soon;
+      this.schedule();
     });
   }
 
@@ -71,16 +73,23 @@ export class Settler {
     this.waiting.set(key, { settlement, sinceMs: nowMs, resolvers: [resolve] });
   }
 
+  private schedule(): void {
+    if (this.waiting.size === 0 || this.flushing !== null) return;
+    if (this.urgent) this.flush();
+    else this.timer ??= this.parts.clock.setTimer(LAZY_MS, () => this.flush());
+  }
+
   private flush(): void {
     this.timer?.cancel();
     this.timer = null;
     this.flushing ??= this.run().finally(() => {
       this.flushing = null;
-      if (this.waiting.size > 0) this.flush();
+      this.schedule();
     });
   }
 
   private async run(): Promise<void> {
+    this.urgent = this.waiting.size > MOST_AT_ONCE;
     const batch = [...this.waiting.values()].slice(0, MOST_AT_ONCE);
     for (const { settlement } of batch) this.waiting.delete(keyOf(settlement));
     if (batch.length === 0) return;
@@ -113,6 +122,7 @@ export class Settler {
         for (const resolve of resolvers) resolve({ held: false, sentAtMs: nowMs });
       else this.waiting.set(keyOf(settlement), entry);
     }
+    this.urgent = true;
     await sleep({ clock, delayMs: PAUSE_MS });
   }
 }
