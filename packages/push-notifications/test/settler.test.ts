@@ -20,11 +20,11 @@ test('an acceptance whose mark failed is still told by the settlement that came 
     logger: createSilentLogger(),
     patienceMs: 10_000,
   });
-  const accepted = { ...KEY, position: 1, delivered: true, next: { kind: 'keep', ttlMs: 1_000 } } as const;
-  const failed = { ...KEY, position: 1, delivered: false } as const;
+  const keep = { kind: 'keep', ttlMs: 1_000 } as const;
+  const retry = { kind: 'retry', delayMs: 1, error: 'no' } as const;
   const marks = [
-    settler.settle(accepted, true),
-    settler.settle({ ...failed, next: { kind: 'retry', delayMs: 1, error: 'no' } }),
+    settler.settle({ ...KEY, make: () => ({ position: 1, delivered: true, next: keep }) }, true),
+    settler.settle({ ...KEY, make: () => ({ position: 1, delivered: false, next: retry }) }, true),
   ];
   fail(new Error('the database is away'));
   expect((await Promise.all(marks)).every(({ held }) => held)).toBe(true);

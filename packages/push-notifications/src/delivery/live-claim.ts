@@ -29,6 +29,8 @@ export interface LiveClaim {
   more: (() => void) | null;
   /** Attempts since others of its origin had their turn. */
   inARow: number;
+  /** A mark of it waits to be sent. */
+  marking: boolean;
   /** An event was accepted since the last settlement. */
   accepted: boolean;
   /** Another holder has it, or it was settled: nothing more is sent. */
@@ -54,6 +56,7 @@ export function createLiveClaim(
     taskEnded: isTerminalName(push.state),
     more: null,
     inARow: 0,
+    marking: false,
     accepted: false,
     ended: false,
   };

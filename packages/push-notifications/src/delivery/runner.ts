@@ -21,7 +21,7 @@ import {
 import type { WebhookOutcome } from '../webhook/outcome.js';
 import { moveTo, type LiveClaim } from './live-claim.js';
 import type { ResolvedDeliveryLimits } from './options.js';
-import type { Settler } from './settler.js';
+import type { Settled, Settler, Settling } from './settler.js';
 import type { DeliveryCounters } from './counters.js';
 
 /** What {@link ClaimRunner} needs. */
@@ -58,7 +58,8 @@ export class ClaimRunner {
     const row = claim.rows[0];
     if (row === undefined || claim.ended) return null;
     try {
-      if (!(await this.isTrusted(claim))) return null;
+      if (!this.isTrusted(claim)) await this.mark(claim, true);
+      if (claim.ended) return null;
       const { stored } = claim;
       if (stored === null) return await this.disable(claim, 'The stored config cannot be read.');
       const request = await this.requestOf({ claim, row, stored });
@@ -75,7 +76,7 @@ export class ClaimRunner {
     claim.ended = true;
     // Of a task that has ended and is delivered nobody waits for it: it goes with others.
     const isLast = claim.taskEnded && claim.position >= claim.version;
-    await this.parts.settler.settle(this.settlementOf(claim, { kind: 'release' }), !isLast);
+    await this.settle(claim, { kind: 'release' }, !isLast);
   }
 
   /** Ends the claim for a fault of ours: it is tried again like a failed attempt, so that it cannot go round in circles. */
@@ -84,35 +85,31 @@ export class ClaimRunner {
   }
 
   /** A claim that could end during the attempt is renewed first; so nobody else sends the same event meanwhile. */
-  private async isTrusted(claim: LiveClaim): Promise<boolean> {
+  private isTrusted(claim: LiveClaim): boolean {
     const { clock, limits } = this.parts;
     const neededMs = limits.attemptTimeoutMs + limits.claimTtlMs * SPARE_SHARE;
-    if (clock.monotonicMs() + neededMs <= claim.trustedUntilMs) return true;
-    await this.mark(claim, true);
-    return !claim.ended;
+    return clock.monotonicMs() + neededMs <= claim.trustedUntilMs;
   }
 
-  /** Says that the claim goes on, and how far it has come. */
+  /** Says how far the claim has come, and that it goes on. One that waits to be sent will say what is true then. */
   private async mark(claim: LiveClaim, soon: boolean): Promise<void> {
-    const { settler, limits } = this.parts;
-    const { held, sentAtMs } = await settler.settle(
-      this.settlementOf(claim, { kind: 'keep', ttlMs: limits.claimTtlMs }),
-      soon,
-    );
-    if (held) claim.trustedUntilMs = sentAtMs + limits.claimTtlMs;
+    if (claim.marking && !soon) return;
+    claim.marking = true;
+    const { claimTtlMs: ttlMs } = this.parts.limits;
+    const { held, sentAtMs } = await this.settle(claim, { kind: 'keep', ttlMs }, soon);
+    if (held) claim.trustedUntilMs = sentAtMs + ttlMs;
     else claim.ended = true;
   }
 
-  private async settle(claim: LiveClaim, next: PushSettlement['next']): Promise<void> {
-    await this.parts.settler.settle(this.settlementOf(claim, next));
-  }
-
-  private settlementOf(claim: LiveClaim, next: PushSettlement['next']): PushSettlement {
+  private settle(claim: LiveClaim, next: PushSettlement['next'], soon = true): Promise<Settled> {
     const { taskId, configId, claim: number } = claim.push;
-    const settlement = { taskId, configId, claim: number, position: claim.position };
-    const delivered = claim.accepted;
-    claim.accepted = false;
-    return { ...settlement, delivered, next };
+    const make = (): ReturnType<Settling['make']> => {
+      const delivered = claim.accepted;
+      claim.accepted = false;
+      claim.marking = false;
+      return { position: claim.position, delivered, next };
+    };
+    return this.parts.settler.settle({ taskId, configId, claim: number, make }, soon);
   }
 
   private async requestOf(made: {

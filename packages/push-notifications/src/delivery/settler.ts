@@ -17,8 +17,19 @@ export interface SettlerParts {
   readonly patienceMs: number;
 }
 
+/** A claim whose settlement is made when it is sent, so that it says where the claim stands then. */
+export interface Settling {
+  readonly taskId: string;
+  readonly configId: string;
+  readonly claim: number;
+  /** Called right before it is sent, and again before each further attempt to store it. */
+  make(): Pick<PushSettlement, 'position' | 'delivered' | 'next'>;
+}
+
 interface Waiting {
-  settlement: PushSettlement;
+  settling: Settling;
+  /** An acceptance that an attempt to store has failed to tell. */
+  delivered: boolean;
   readonly sinceMs: number;
   readonly resolvers: ((settled: Settled) => void)[];
 }
@@ -42,10 +53,13 @@ export class Settler {
 
   constructor(private readonly parts: SettlerParts) {}
 
-  /** Resolves when it is stored, or when it cannot be any more (`held` false). `soon`: without waiting for others. */
-  settle(settlement: PushSettlement, soon = settlement.next.kind !== 'keep'): Promise<Settled> {
+  /**
+   * Resolves when it is stored, or when it cannot be any more (`held` false). `soon`: without waiting for others. What
+   * the same claim had waiting is left out: the newer says where it stands.
+   */
+  settle(settling: Settling, soon: boolean): Promise<Settled> {
     return new Promise((resolve) => {
-      this.add(settlement, resolve);
+      this.add(settling, resolve);
       this.urgent ||= soon;
       this.schedule();
     });
@@ -59,18 +73,17 @@ export class Settler {
     }
   }
 
-  private add(settlement: PushSettlement, resolve: (settled: Settled) => void): void {
-    const key = keyOf(settlement);
+  private add(settling: Settling, resolve: (settled: Settled) => void): void {
+    const key = keyOf(settling);
     const before = this.waiting.get(key);
-    if (before?.settlement.claim === settlement.claim) {
-      const delivered = before.settlement.delivered || settlement.delivered;
-      before.settlement = { ...settlement, delivered };
+    if (before?.settling.claim === settling.claim) {
+      before.settling = settling;
       before.resolvers.push(resolve);
       return;
     }
     const nowMs = this.parts.clock.monotonicMs();
     for (const give of before?.resolvers ?? []) give({ held: false, sentAtMs: nowMs });
-    this.waiting.set(key, { settlement, sinceMs: nowMs, resolvers: [resolve] });
+    this.waiting.set(key, { settling, delivered: false, sinceMs: nowMs, resolvers: [resolve] });
   }
 
   private schedule(): void {
@@ -90,39 +103,48 @@ export class Settler {
 
   private async run(): Promise<void> {
     this.urgent = this.waiting.size > MOST_AT_ONCE;
-    const batch = [...this.waiting.values()].slice(0, MOST_AT_ONCE);
-    for (const { settlement } of batch) this.waiting.delete(keyOf(settlement));
+    const batch = [...this.waiting.entries()].slice(0, MOST_AT_ONCE);
+    for (const [key] of batch) this.waiting.delete(key);
     if (batch.length === 0) return;
+    const settlements = batch.map(([, waiting]) => settlementOf(waiting));
     const { clock, queue } = this.parts;
     const sentAtMs = clock.monotonicMs();
     try {
-      const held = new Set((await queue.settle(batch.map(({ settlement }) => settlement))).map(keyOf));
-      for (const { settlement, resolvers } of batch)
-        for (const resolve of resolvers) resolve({ held: held.has(keyOf(settlement)), sentAtMs });
+      const held = new Set((await queue.settle(settlements)).map(keyOf));
+      for (const [key, { resolvers }] of batch)
+        for (const resolve of resolvers) resolve({ held: held.has(key), sentAtMs });
     } catch (error) {
       await this.putBack(batch, error);
     }
   }
 
   /** Whatever of it was stored is stored again: settlements say where a claim stands, not what to add. */
-  private async putBack(batch: readonly Waiting[], error: unknown): Promise<void> {
+  private async putBack(batch: readonly (readonly [string, Waiting])[], error: unknown): Promise<void> {
     const { clock, logger, patienceMs } = this.parts;
     const nowMs = clock.monotonicMs();
     const hopeless = isClusterError(error, 'CLOSED');
     logger.warn({ reason: errorText(error), configs: batch.length }, 'deliveries could not be marked');
-    for (const entry of batch) {
-      const { settlement, sinceMs, resolvers } = entry;
-      const newer = this.waiting.get(keyOf(settlement));
-      if (newer?.settlement.claim === settlement.claim) {
+    for (const [key, entry] of batch) {
+      const { settling, sinceMs, resolvers, delivered } = entry;
+      const newer = this.waiting.get(key);
+      if (newer?.settling.claim === settling.claim) {
         // It says where the claim stands by now, but not that what came before was accepted.
-        const delivered = newer.settlement.delivered || settlement.delivered;
-        newer.settlement = { ...newer.settlement, delivered };
+        newer.delivered ||= delivered;
         newer.resolvers.push(...resolvers);
       } else if (hopeless || nowMs - sinceMs > patienceMs || newer)
         for (const resolve of resolvers) resolve({ held: false, sentAtMs: nowMs });
-      else this.waiting.set(keyOf(settlement), entry);
+      else this.waiting.set(key, entry);
     }
     this.urgent = true;
     await sleep({ clock, delayMs: PAUSE_MS });
   }
+}
+
+/** Made now; what it says of an acceptance is kept, in case it cannot be stored. */
+function settlementOf(waiting: Waiting): PushSettlement {
+  const { settling } = waiting;
+  const { taskId, configId, claim } = settling;
+  const { position, delivered, next } = settling.make();
+  waiting.delivered ||= delivered;
+  return { taskId, configId, claim, position, delivered: waiting.delivered, next };
 }
