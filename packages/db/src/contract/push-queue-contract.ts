@@ -12,6 +12,7 @@ export function describePushQueue(context: ContractContext): void {
   describe('claims of the pushes of tasks', () => describeClaimOf(push));
   describe('claims of the pushes of many tasks', () => describeClaimMany(push));
   describe('claims of pushes that are due', () => describeClaimDue(push));
+  describe('claims by origin', () => describeOrigins(push));
   describe('a push without events', () => describeIdle(push));
 }
 
@@ -140,17 +141,6 @@ function describeClaimOf(push: PushContext): void {
     expect(known).toEqual([one.taskId]);
   });
 
-  test('leave origins that are named, and take the others of the task', async () => {
-    const one = await push.waiting();
-    const other = configOf(one.task, { configId: 'c-2', origin: 'https://b.example' });
-    await context.db.pushConfigs.save(other);
-    await push.commit(one.task);
-    const claim = { ...CLAIMANT, taskIds: [one.taskId] };
-    const first = await context.db.pushQueue.claimOf({ ...claim, exceptOrigins: ['https://hook.example'] });
-    expect([first.claimed.map(key), first.known]).toEqual([[key(other)], [one.taskId]]);
-    expect((await context.db.pushQueue.claimOf(claim)).claimed.map(key)).toEqual([key(one)]);
-  });
-
   test('leave what is claimed, waits for a retry, is disabled or done', async () => {
     const pushes = [await push.waiting(), await push.waiting(), await push.waiting()];
     const [claimed, failed, disabled] = await Promise.all(pushes.map((one) => push.claim(one)));
@@ -209,8 +199,7 @@ function describeClaimMany(push: PushContext): void {
 function describeClaimDue(push: PushContext): void {
   const { context } = push;
   beforeEach(() => context.tamper.clearPushes());
-  type Wish = { limit?: number; exceptOrigins?: readonly string[]; onlyOrigins?: readonly string[] };
-  const claimDue = (more: Wish = {}, db = context.db) =>
+  const claimDue = (more: { limit?: number } = {}, db = context.db) =>
     db.pushQueue.claimDue({ ...CLAIMANT, limit: 10, exceptOrigins: [], ...more });
 
   test('take the longest due first, as many as are asked for', async () => {
@@ -223,25 +212,6 @@ function describeClaimDue(push: PushContext): void {
     const second = await claimDue({ limit: 2 });
     expect([second.seen, second.claimed.map(keyText)]).toEqual([1, [youngest]]);
     expect(await claimDue()).toEqual({ claimed: [], seen: 0 });
-  });
-
-  test('leave origins that are named', async () => {
-    const here = await push.waiting();
-    const there = await push.waiting({ origin: 'https://b.example:8443' });
-    const { claimed, seen } = await claimDue({ exceptOrigins: ['https://hook.example', 'https://none'] });
-    expect([seen, claimed.map(key)]).toEqual([1, [key(there)]]);
-    expect((await claimDue()).claimed.map(key)).toEqual([key(here)]);
-  });
-
-  test('take those of origins that are named, where some are', async () => {
-    const here = await push.waiting();
-    const there = await push.waiting({ origin: 'https://b.example:8443' });
-    expect(await claimDue({ onlyOrigins: [] })).toEqual({ claimed: [], seen: 0 });
-    const { claimed } = await claimDue({ onlyOrigins: ['https://b.example:8443', 'https://none'] });
-    expect(claimed.map(key)).toEqual([key(there)]);
-    const both = { onlyOrigins: ['https://hook.example'], exceptOrigins: ['https://hook.example'] };
-    expect(await claimDue(both)).toEqual({ claimed: [], seen: 0 });
-    expect((await claimDue()).claimed.map(key)).toEqual([key(here)]);
   });
 
   test("leave a config of another scope than its task's, which gets no event of it", async () => {
@@ -333,5 +303,43 @@ function describeIdle(push: PushContext): void {
     await push.age(config, 600_000);
     expect(await context.db.pushQueue.claimDue(due)).toEqual({ claimed: [], seen: 1 });
     expect(await context.db.pushConfigs.load(config)).toEqual([]);
+  });
+}
+
+function describeOrigins(push: PushContext): void {
+  const { context } = push;
+  beforeEach(() => context.tamper.clearPushes());
+  type Wish = { exceptOrigins?: readonly string[]; onlyOrigins?: readonly string[] };
+  const claimDue = (wish: Wish = {}) =>
+    context.db.pushQueue.claimDue({ ...CLAIMANT, limit: 10, exceptOrigins: [], ...wish });
+
+  test('of tasks leave origins that are named, and take the others', async () => {
+    const one = await push.waiting();
+    const other = configOf(one.task, { configId: 'c-2', origin: 'https://b.example' });
+    await context.db.pushConfigs.save(other);
+    await push.commit(one.task);
+    const claim = { ...CLAIMANT, taskIds: [one.taskId] };
+    const first = await context.db.pushQueue.claimOf({ ...claim, exceptOrigins: ['https://hook.example'] });
+    expect([first.claimed.map(key), first.known]).toEqual([[key(other)], [one.taskId]]);
+    expect((await context.db.pushQueue.claimOf(claim)).claimed.map(key)).toEqual([key(one)]);
+  });
+
+  test('of what is due leave origins that are named', async () => {
+    const here = await push.waiting();
+    const there = await push.waiting({ origin: 'https://b.example:8443' });
+    const { claimed, seen } = await claimDue({ exceptOrigins: ['https://hook.example', 'https://none'] });
+    expect([seen, claimed.map(key)]).toEqual([1, [key(there)]]);
+    expect((await claimDue()).claimed.map(key)).toEqual([key(here)]);
+  });
+
+  test('of what is due take only those that are named, where some are', async () => {
+    const here = await push.waiting();
+    const there = await push.waiting({ origin: 'https://b.example:8443' });
+    expect(await claimDue({ onlyOrigins: [] })).toEqual({ claimed: [], seen: 0 });
+    const { claimed } = await claimDue({ onlyOrigins: ['https://b.example:8443', 'https://none'] });
+    expect(claimed.map(key)).toEqual([key(there)]);
+    const both = { onlyOrigins: ['https://hook.example'], exceptOrigins: ['https://hook.example'] };
+    expect(await claimDue(both)).toEqual({ claimed: [], seen: 0 });
+    expect((await claimDue()).claimed.map(key)).toEqual([key(here)]);
   });
 }
