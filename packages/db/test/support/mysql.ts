@@ -8,6 +8,8 @@ import { createMysqlDatabase } from '../../src/mysql/database.js';
 export class MysqlBench {
   readonly raw: RawConnection;
   private readonly opened: { close(): Promise<unknown> }[] = [];
+  /** Connections that are hands, not replicas: the server may show a statement for a moment after its answer. */
+  private readonly hands = new Set<number>();
 
   private constructor(
     readonly server: TestDatabase,
@@ -34,6 +36,8 @@ export class MysqlBench {
   async hold(sql: string): Promise<{ readonly raw: RawConnection; free(): Promise<void> }> {
     const raw = await openRaw(this.server.url);
     this.opened.push(raw);
+    const [row] = await raw.query('SELECT CONNECTION_ID() AS id');
+    this.hands.add(Number(row?.['id']));
     await raw.run(`START TRANSACTION; ${sql}`);
     return { raw, free: () => raw.run('ROLLBACK') };
   }
@@ -45,7 +49,7 @@ export class MysqlBench {
         WHERE p.DB = DATABASE() AND p.ID <> CONNECTION_ID() AND COALESCE(p.INFO, '') LIKE ?`,
       [pattern],
     );
-    return rows.map((row) => Number(row['id']));
+    return rows.map((row) => Number(row['id'])).filter((id) => !this.hands.has(id));
   }
 
   /** Waits until a statement like `pattern` runs. */
