@@ -89,7 +89,10 @@ function buildInputs() {
     const src = path.join(root, folder, 'src');
     if (!existsSync(src)) return [];
     const files = readdirSync(src, { recursive: true }).map((name) => path.join(folder, 'src', name));
-    return [path.join(folder, 'package.json'), path.join(folder, 'tsconfig.json'), ...files];
+    const beside = ['package.json', 'tsconfig.json', 'vite.config.ts', 'index.html']
+      .map((name) => path.join(folder, name))
+      .filter((file) => existsSync(path.join(root, file)));
+    return [...beside, ...files];
   });
   const files = ['tsconfig.base.json', 'pnpm-lock.yaml', ...sources];
   return { packages, files: files.filter((file) => statSync(path.join(root, file)).isFile()).sort() };

@@ -11,3 +11,4 @@ export * from './service.js';
 export * from './states.js';
 export * from './task-event.js';
 export * from './task-key.js';
+export * from './telemetry.js';

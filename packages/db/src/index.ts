@@ -7,5 +7,8 @@ export { deployMigrations, type DeployOptions, type DeployResult } from './migra
 export * from './statements/journal-statements.js';
 export * from './statements/lease-statements.js';
 export * from './statements/log-statements.js';
+export * from './statements/operator-queries.js';
 export * from './statements/push-queue.js';
+export * from './statements/replica-statements.js';
+export * from './statements/retention-statements.js';
 export * from './statements/task-queries.js';
