@@ -1,34 +1,15 @@
 import type { Scope } from '@a2a-cluster/core';
 import { isStorableName } from '@a2a-cluster/core';
 import { RequestMalformedError } from '@a2a-js/sdk/errors';
-import { resolveUserScope, ServerCallContext, type OwnerResolver } from '@a2a-js/sdk/server';
+import { resolveUserScope, type OwnerResolver, type ServerCallContext } from '@a2a-js/sdk/server';
 
 /**
- * A call context for work without a caller, such as a delivery after a sweep: it carries a stored scope as it is.
- * {@link scopeOf} recognises it. (An owner resolver of the user's cannot be turned round to make a context that
- * resolves to a given owner.)
- */
-export class ScopedCallContext extends ServerCallContext {
-  readonly scope: Scope;
-
-  constructor(scope: Scope) {
-    super({
-      tenant: scope.tenant,
-      requestedVersion: '1.0',
-      user: { isAuthenticated: true, userName: scope.owner },
-    });
-    this.scope = { tenant: scope.tenant, owner: scope.owner };
-  }
-}
-
-/**
- * Whose tasks a call may touch: the tenant of the context and the owner that the resolver names; for a
- * {@link ScopedCallContext} its own scope, whatever the resolver says. Not checked: see {@link storableScopeOf}.
+ * Whose tasks a call may touch: the tenant of the context and the owner that the resolver names.
+ * Not checked: see {@link storableScopeOf}.
  *
  * @param ownerResolver default: the SDK's `resolveUserScope`, the user's name or `'unknown'`.
  */
 export function scopeOf(context: ServerCallContext, ownerResolver: OwnerResolver = resolveUserScope): Scope {
-  if (context instanceof ScopedCallContext) return context.scope;
   return { tenant: context.tenant ?? '', owner: ownerResolver(context) };
 }
 

@@ -4,13 +4,7 @@ import { ListTasksRequest, TaskState, type Task } from '@a2a-js/sdk';
 import { RequestMalformedError } from '@a2a-js/sdk/errors';
 import { InMemoryTaskStore, ServerCallContext, type TaskStore } from '@a2a-js/sdk/server';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import {
-  createSdkTaskStore,
-  isStorableScope,
-  ScopedCallContext,
-  scopeOf,
-  storableScopeOf,
-} from '../src/index.js';
+import { createSdkTaskStore, isStorableScope, scopeOf, storableScopeOf } from '../src/index.js';
 import { chunk, emptyTask, openDatabase, seed, status, type OpenDatabase } from './support.js';
 
 const callOf = (userName: string, tenant = ''): ServerCallContext =>
@@ -206,12 +200,6 @@ describe('the scope of a call', () => {
     expect(scopeOf(callOf('alice', 'north'))).toEqual({ tenant: 'north', owner: 'alice' });
     expect(scopeOf(new ServerCallContext())).toEqual({ tenant: '', owner: 'unknown' });
     expect(scopeOf(callOf('alice'), () => 'team-1')).toEqual({ tenant: '', owner: 'team-1' });
-  });
-
-  test('is its own for a context without a caller, whatever the resolver says', () => {
-    const scope = { tenant: 't', owner: 'team-1' };
-    expect(scopeOf(new ScopedCallContext(scope), (context) => `by-${context.user?.userName}`)).toEqual(scope);
-    expect(scopeOf(new ScopedCallContext({ tenant: '', owner: '' }))).toEqual({ tenant: '', owner: '' });
   });
 
   test.each([

@@ -253,18 +253,6 @@ function describeSeen(push: PushContext): void {
     });
   });
 
-  test('is when the next is due, live claims included', async () => {
-    const { pushQueue } = context.db;
-    expect(await pushQueue.nextDue()).toBeNull();
-    const claimed = await push.waiting();
-    await push.claim(claimed);
-    const dueInMs = await pushQueue.nextDue();
-    expect(dueInMs).toBeGreaterThan(CLAIMANT.ttlMs - 60_000);
-    expect(dueInMs).toBeLessThanOrEqual(CLAIMANT.ttlMs);
-    await push.age(await push.waiting(), 5_000);
-    expect(await pushQueue.nextDue()).toBeLessThanOrEqual(-5_000);
-  });
-
   test('are dead letters, the youngest first', async () => {
     const made = [];
     for (let n = 0; n < 3; n += 1) {

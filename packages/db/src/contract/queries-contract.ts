@@ -188,28 +188,6 @@ function describePushConfigs(context: ContractContext): void {
     }
     expect(await load(row)).toEqual([row]);
   });
-
-  test('are loaded for many tasks at once, each in its own scope and order', async () => {
-    const [mine, theirs] = [freshScope(), freshScope()];
-    const rows = [
-      configOf(mine, { configId: 'z' }),
-      configOf(mine, { configId: 'a' }),
-      configOf(theirs),
-      configOf(mine, { taskId: `${mine.owner}-2` }),
-    ];
-    for (const row of rows) {
-      await context.db.pushConfigs.save(row);
-      await context.tick();
-    }
-    const [z, a, other, second] = rows as [PushConfigRow, PushConfigRow, PushConfigRow, PushConfigRow];
-    const none = { taskId: 'no such task', scope: mine };
-    const foreign = { taskId: z.taskId, scope: theirs };
-    const found = await context.db.pushConfigs.loadMany([second, none, z, foreign, other]);
-    expect(found).toEqual([[second], [], [z, a], [], [other]]);
-    expect(await context.db.pushConfigs.loadMany([])).toEqual([]);
-    const many = Array.from({ length: 500 }, (_, n) => ({ taskId: `none-${n}`, scope: mine }));
-    expect((await context.db.pushConfigs.loadMany(many)).flat()).toEqual([]);
-  });
 }
 
 function describePushConfigChanges(context: ContractContext): void {

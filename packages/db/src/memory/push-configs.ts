@@ -16,7 +16,6 @@ export function createMemoryPushConfigs(tables: MemoryTables): PushConfigQueries
   return {
     save: async (row) => save(tables, row),
     load: async (find) => load(find),
-    loadMany: async (finds) => finds.map(load),
     remove: async ({ taskId, scope, configId }) => {
       const wanted = (row: Pick<PushConfigRow, 'configId' | 'scope'>): boolean =>
         (configId === undefined || row.configId === configId) && sameScope(row.scope, scope);

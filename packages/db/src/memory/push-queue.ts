@@ -37,10 +37,6 @@ export function createMemoryPushQueue(tables: MemoryTables): PushQueueStatements
       if (record) record.body = { seq, text: body };
       return record !== null;
     },
-    nextDue: async () => {
-      const dues = allPushes(tables).flatMap(({ dueAtMs }) => dueAtMs ?? []);
-      return dues.length === 0 ? null : dues.reduce((a, b) => Math.min(a, b)) - tables.nowMs();
-    },
   };
 }
 

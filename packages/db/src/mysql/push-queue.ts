@@ -2,10 +2,8 @@ import type { PushQueueStatements } from '../statements/push-queue.js';
 import { claimDue, claimOf, type PushPools } from './push-claims.js';
 import { createDeadLetters } from './push-dead-letters.js';
 import { createPushOperators } from './push-operators.js';
-import { msBetween } from './push-rows.js';
 import { settle } from './push-settle.js';
-import { read, write } from './reads.js';
-import { numberAt } from './rows.js';
+import { write } from './reads.js';
 import { statement } from './texts.js';
 
 /** The statements of push delivery on MySQL and MariaDB (protocol 9). */
@@ -23,13 +21,6 @@ export function createPushQueue(pools: PushPools): PushQueueStatements {
         ...[seq, body, taskId, configId, claim],
       );
       return (await write(pools.writes, store)) > 0;
-    },
-    async nextDue() {
-      const sql = `SELECT ${msBetween('SYSDATE(6)', 'due_at')} AS due_in_ms
-        FROM push_notification_configs FORCE INDEX (push_notification_configs_status_due_at_idx)
-        WHERE status = 'active' AND due_at IS NOT NULL ORDER BY due_at LIMIT 1`;
-      const [row] = await read(pools.reads, statement(sql));
-      return row ? numberAt(row, 'due_in_ms') : null;
     },
   };
 }

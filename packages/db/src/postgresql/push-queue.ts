@@ -53,10 +53,6 @@ export function createPostgresPushQueue(database: Retrying): PushQueueStatements
       const [row] = await database.run<Row>(operators.retry, [taskId, configId]);
       return { configs: row?.configs ?? 0, deadLetters: row?.dead_letters ?? 0 };
     },
-    async nextDue() {
-      const [row] = await database.run<{ due_in_ms: number | null }>(claims.nextDue, []);
-      return row?.due_in_ms ?? null;
-    },
     async list({ taskId, limit }) {
       const rows =
         taskId === undefined

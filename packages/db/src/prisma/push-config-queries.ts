@@ -17,24 +17,6 @@ export function createPushConfigQueries(client: PortableClient, provider: Prisma
       });
       return rows.map(toRow);
     },
-    async loadMany(finds) {
-      if (finds.length === 0) return [];
-      const where = { taskId: { in: [...new Set(finds.map(({ taskId }) => taskId))] } };
-      const rows = await guarded({
-        name: 'loadPushConfigs',
-        writes: false,
-        run: () =>
-          client.pushConfig.findMany({ where, orderBy: [{ createdAt: 'asc' }, { configId: 'asc' }] }),
-      });
-      // By hand: a condition per task's scope would be another statement for every batch.
-      const byTask = new Map<string, PushConfigRecord[]>();
-      for (const row of rows) byTask.set(row.taskId, [...(byTask.get(row.taskId) ?? []), row]);
-      return finds.map(({ taskId, scope }) =>
-        (byTask.get(taskId) ?? [])
-          .filter(({ tenant, owner }) => tenant === scope.tenant && owner === scope.owner)
-          .map(toRow),
-      );
-    },
     async remove({ taskId, scope, configId }) {
       const where = {
         ...{ taskId, tenant: scope.tenant, owner: scope.owner },

@@ -52,7 +52,6 @@ export function createSqlitePushQueue(lane: SqliteLane): PushQueueStatements {
       settlements.length === 0 ? [] : write('settlePushes', (session) => settle(session, settlements)),
     storeBody: ({ taskId, configId, claim, seq, body }) =>
       write('storePushBody', (session) => session.run(BODY, seq, body, taskId, configId, claim) > 0),
-    nextDue: () => read('nextDuePush', (session) => numberOrNull(session.get(NEXT) ?? {}, 'due_in_ms')),
   };
 }
 
@@ -76,7 +75,6 @@ SELECT ${CLAIMED}, ${NOW} - c.changed_at AS unchanged_ms
        ON t.id = c.task_id AND t.tenant = c.tenant AND t.owner = c.owner
  WHERE c.due_at <= ${NOW} AND c.origin NOT IN (SELECT value FROM json_each(?))
    AND (? OR c.origin IN (SELECT value FROM json_each(?))) ORDER BY c.due_at LIMIT ?`;
-const NEXT = `SELECT min(due_at) - ${NOW} AS due_in_ms FROM push_notification_configs WHERE due_at IS NOT NULL`;
 
 const OF_ROWS = 'WHERE rowid IN (SELECT value FROM json_each(?))';
 const TAKE = `

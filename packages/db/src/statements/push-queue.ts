@@ -187,8 +187,6 @@ export interface PushQueueStatements {
     readonly taskId: string;
     readonly configId?: string;
   }): Promise<{ readonly configs: number; readonly deadLetters: number }>;
-  /** Milliseconds until the next config is due (negative: it is), live claims included; null when none is. */
-  nextDue(): Promise<number | null>;
   /** Configs that wait, are claimed or disabled, the longest due first. Of one task, where named: all of its own. */
   list(find: { readonly taskId?: string; readonly limit: number }): Promise<readonly PushListing[]>;
   /** The youngest first. */

@@ -73,13 +73,6 @@ export interface PushConfigQueries {
   save(row: PushConfigRow): Promise<PushConfigSaved>;
   /** In the order they were first saved. */
   load(find: { readonly taskId: string; readonly scope: Scope }): Promise<readonly PushConfigRow[]>;
-  /**
-   * The configs of many tasks, at most {@link MOST_TASKS_AT_ONCE}, each as {@link load} gives them. One statement: a
-   * sweep that ends hundreds of turns costs one query, not hundreds.
-   */
-  loadMany(
-    finds: readonly { readonly taskId: string; readonly scope: Scope }[],
-  ): Promise<readonly (readonly PushConfigRow[])[]>;
   /** Deletes one config and its dead letters, or all of the task when `configId` is absent. Idempotent. */
   remove(find: { readonly taskId: string; readonly scope: Scope; readonly configId?: string }): Promise<void>;
 }

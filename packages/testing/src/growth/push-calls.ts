@@ -29,7 +29,6 @@ export function pushCalls({ endedTasks, eventsPerTask }: GrowthSize): readonly G
     run: ({ pushQueue }) => run(pushQueue),
   });
   return [
-    call('nextDue', (queue) => queue.nextDue()),
     call('claimOf', (queue) => queue.claimOf({ ...claim, taskIds: [1, 2, 3, 4].map(waiting) })),
     call('claimDue', (queue) => queue.claimDue({ ...claim, limit: 20, exceptOrigins: ['https://other'] })),
     call('settle', (queue) => queue.settle(settlements)),

@@ -42,9 +42,6 @@ export function readCalls({ endedTasks }: GrowthSize): readonly GrowthCall[] {
     call('readLeases', ({ leases }) => leases.readLeases(taskIds)),
     call('nextExpiry', ({ leases }) => leases.nextExpiry()),
     call('load', ({ pushConfigs }) => pushConfigs.load({ taskId, scope: MANY })),
-    call('loadMany', ({ pushConfigs }) =>
-      pushConfigs.loadMany(taskIds.map((id) => ({ taskId: id, scope: MANY }))),
-    ),
   ];
 }
 

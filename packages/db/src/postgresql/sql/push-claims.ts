@@ -103,12 +103,3 @@ WITH k AS MATERIALIZED (
 UPDATE push_notification_configs c SET due_at = ${DUE_NOW} FROM k
  WHERE c.task_id = k.task_id AND c.config_id = k.config_id`,
 };
-
-/** Milliseconds until the next is due. */
-export const nextDue: Statement = {
-  name: 'nextDuePush',
-  writes: false,
-  text: `
-SELECT (extract(epoch FROM min(due_at) - clock_timestamp()) * 1000)::float8 AS due_in_ms
-  FROM push_notification_configs WHERE due_at IS NOT NULL`,
-};
