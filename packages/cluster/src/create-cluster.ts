@@ -1,21 +1,18 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
-import {
-  DefaultRequestHandler,
-  resolveUserScope,
-  type A2ARequestHandler,
-  type AgentExecutor,
-} from '@a2a-js/sdk/server';
+import { resolveUserScope } from '@a2a-js/sdk/server';
 import {
   ClusterError,
   createSilentLogger,
   createSystemClock,
+  createTally,
   isStorableKey,
   withFields,
   sleep,
   type Clock,
   type Logger,
   type Service,
+  type Tally,
 } from '@a2a-cluster/core';
 import { createDatabase, type Database } from '@a2a-cluster/db';
 import { createEventStream, type EventStream } from '@a2a-cluster/event-stream';
@@ -27,7 +24,6 @@ import {
   type Heartbeat,
   type ResolvedLeaseOptions,
 } from '@a2a-cluster/lease-store';
-import type { PushConfigStore } from '@a2a-cluster/push-notifications';
 import {
   createClusterRequestHandler,
   createStreamingMiddleware,
@@ -56,8 +52,10 @@ import { createCloseSteps } from './close-steps.js';
 import { createPush, type Push } from './create-push.js';
 import { createDatabaseProbe, type DatabaseProbe } from './database-probe.js';
 import { createOperator, type ClusterOperator } from './operator.js';
+import { createInnerHandler } from './inner-handler.js';
+import { createLoopWatch, type LoopWatch } from './loop-watch.js';
 import type { ClusterOptions } from './options.js';
-import { notReadyReasons, type ClusterStatus } from './status.js';
+import { notAliveReasons, notReadyReasons, type ClusterStatus } from './status.js';
 
 /** What of the options is the handler's, apart from the grace of a cancel, which the lease decides on. */
 const HANDLER_OPTIONS = [
@@ -188,17 +186,23 @@ class Replica implements Cluster {
   private readonly sweeper: AbandonedTaskSweeper;
   private readonly push: Push;
   private readonly probe: DatabaseProbe;
+  private readonly loopWatch: LoopWatch;
+  private readonly telemetry: Tally;
   private phase: 'starting' | 'running' | 'draining' | 'closed' = 'starting';
   private starting: Promise<void> | null = null;
   private closing: Promise<void> | null = null;
 
   constructor(private readonly parts: ReplicaParts) {
     const { options, lease, logger, database, clock, holder } = parts;
+    const telemetry = createTally(options.telemetry);
+    this.telemetry = telemetry;
     const hints = options.hints ?? 'auto';
     const pollIntervalMs =
       options.pollIntervalMs === undefined ? {} : { pollIntervalMs: options.pollIntervalMs };
-    this.stream = createEventStream({ database, clock, logger, options: { hints, ...pollIntervalMs } });
-    this.heartbeat = createHeartbeat({ leases: database.leases, holder, options: lease, clock, logger });
+    const streamOptions = { hints, ...pollIntervalMs };
+    this.stream = createEventStream({ database, clock, logger, telemetry, options: streamOptions });
+    const { leases } = database;
+    this.heartbeat = createHeartbeat({ leases, holder, options: lease, clock, logger, telemetry });
     this.clockWatch = createClockWatch({ leases: database.leases, options: lease, clock, logger });
     const reader = createTaskReader({ database });
     const ownerResolver = options.ownerResolver ?? resolveUserScope;
@@ -209,6 +213,7 @@ class Replica implements Cluster {
       logger,
       holder,
       ttlMs: lease.ttlMs,
+      telemetry,
       onCommitted: (committed) => {
         this.stream.committed(committed);
         this.push.delivery?.delivered(committed);
@@ -230,6 +235,7 @@ class Replica implements Cluster {
       logger,
     });
     this.probe = createDatabaseProbe({ database, clock, logger, intervalMs: lease.heartbeatMs });
+    this.loopWatch = createLoopWatch({ clock, windowMs: lease.heartbeatMs });
     this.operator = createOperator({ database, journal: this.journal, holder, clock });
     this.requestHandler = this.createHandler(reader);
   }
@@ -248,6 +254,7 @@ class Replica implements Cluster {
       holder,
       ttlMs: lease.ttlMs,
       options: handler,
+      telemetry: this.telemetry,
       newId: () => randomUUID(),
     });
     return createClusterRequestHandler({
@@ -287,18 +294,25 @@ class Replica implements Cluster {
     await this.sweeper.start();
     await this.push.delivery?.start();
     await this.probe.start();
+    await this.loopWatch.start();
     if (this.phase !== 'starting') return;
     this.phase = 'running';
     this.parts.logger.info({ replicaId: this.parts.holder }, 'the replica is running');
   }
 
   status(): ClusterStatus {
-    const { heldCount, lastBeatAgeMs } = this.heartbeat.status();
+    const { heldCount, lastBeatAgeMs, lastAttemptAgeMs } = this.heartbeat.status();
     const databaseAgeMs = this.probe.ageMs();
     const { lease, holder } = this.parts;
     const freshMs = lease.ttlMs - lease.marginMs;
     const reasons = notReadyReasons({ phase: this.phase, lastBeatAgeMs, databaseAgeMs, freshMs });
+    const stream = this.stream.status();
+    const tried = { lastBeatAttemptAgeMs: lastAttemptAgeMs, eventLoopDelayMs: this.loopWatch.worstMs() };
+    const notAlive = notAliveReasons({ phase: this.phase, ...tried, stream, lease });
     return {
+      alive: notAlive.length === 0,
+      notAlive,
+      ...tried,
       ready: reasons.length === 0,
       reasons,
       replicaId: holder,
@@ -306,7 +320,7 @@ class Replica implements Cluster {
       heldLeases: heldCount,
       lastBeatAgeMs,
       databaseAgeMs,
-      stream: this.stream.status(),
+      stream,
       push: this.push.delivery?.status() ?? null,
     };
   }
@@ -342,6 +356,7 @@ class Replica implements Cluster {
       steps.run({ name: 'stream', work: () => this.stream.close() }),
       steps.run({ name: 'sweeper', work: () => this.sweeper.close() }),
       steps.run({ name: 'probe', work: () => this.probe.close() }),
+      steps.run({ name: 'loop watch', work: () => this.loopWatch.close() }),
     ]);
     await steps.run({ name: 'heartbeat', work: () => this.heartbeat.close() });
     if (options.database === undefined) await steps.run({ name: 'database', work: () => database.close() });
@@ -354,26 +369,3 @@ class Replica implements Cluster {
     if (this.stream.status().tails > 0) await sleep({ clock: this.parts.clock, delayMs: FLUSH_MS });
   }
 }
-
-/** The SDK's own handler answers what needs no turn; its executor is never called. */
-function createInnerHandler(parts: {
-  readonly options: ClusterOptions;
-  readonly store: ConstructorParameters<typeof DefaultRequestHandler>[1];
-  readonly pushConfigs: PushConfigStore | null;
-}): A2ARequestHandler {
-  const { options, store, pushConfigs } = parts;
-  return new DefaultRequestHandler(
-    options.agentCard,
-    store,
-    neverExecutor,
-    undefined,
-    pushConfigs ?? undefined,
-    pushConfigs ? { send: () => Promise.resolve() } : undefined,
-    options.extendedAgentCard,
-  );
-}
-
-const never = (): Promise<never> =>
-  Promise.reject(new ClusterError('BUG', 'the inner handler runs no turns and cancels none'));
-
-const neverExecutor: AgentExecutor = { execute: never, cancelTask: never };

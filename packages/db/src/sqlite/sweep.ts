@@ -24,7 +24,13 @@ function sweepOne(session: SqliteSession, row: SqlRow, batch: SweepBatch): Swept
   const taskId = textAt(row, 'task_id');
   const epoch = numberAt(row, 'epoch');
   const scope = { tenant: textAt(row, 'tenant'), owner: textAt(row, 'owner') };
-  const told = { taskId, scope, holder: textAt(row, 'holder'), epoch, expiredForMs: numberAt(row, 'expired_for') };
+  const told = {
+    taskId,
+    scope,
+    holder: textAt(row, 'holder'),
+    epoch,
+    expiredForMs: numberAt(row, 'expired_for'),
+  };
   const verdict = verdictOn({ state: textAt(row, 'state'), pending: numberAt(row, 'pending') !== 0 });
   if (verdict === 'drop') {
     dropLease(session, taskId);
