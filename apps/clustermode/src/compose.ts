@@ -1,5 +1,5 @@
 import { createCluster, type Cluster } from '@a2a-cluster/cluster';
-import { ClusterError, isClusterError, type Logger } from '@a2a-cluster/core';
+import { ClusterError, isClusterError, type Logger, type Telemetry } from '@a2a-cluster/core';
 import { agentCardFor } from './agent/card.js';
 import type { LoadedAgent } from './agent/agent-module.js';
 import { defaultPublicUrl, type Config } from './config.js';
@@ -13,6 +13,8 @@ export interface ComposeOptions {
   readonly logger: Logger;
   /** The port that is listened on, where the configuration leaves it open. */
   readonly port?: number;
+  /** Told of everything that is measured. Default: nobody. */
+  readonly telemetry?: Telemetry;
 }
 
 /**
@@ -45,6 +47,7 @@ function compose(options: ComposeOptions): Promise<Cluster> {
     lease: given({ ttlMs: config.leaseTtlMs, heartbeatMs: config.leaseHeartbeatMs }),
     sweeper: given({ intervalMs: config.sweepIntervalMs }),
     ...given({
+      telemetry: options.telemetry,
       pollIntervalMs: config.pollIntervalMs,
       cancelGraceMs: config.cancelGraceMs,
       drainTimeoutMs: config.drainTimeoutMs,

@@ -12,6 +12,7 @@ import {
   type Clock,
   type Logger,
   type Service,
+  type Tally,
 } from '@a2a-cluster/core';
 import { createDatabase, type Database, type ReplicaPhase } from '@a2a-cluster/db';
 import { createEventStream, type EventStream } from '@a2a-cluster/event-stream';
@@ -51,10 +52,11 @@ import { createCloseSteps } from './close-steps.js';
 import { createPush, type Push } from './create-push.js';
 import { createInnerHandler } from './inner-handler.js';
 import { createOperator, type ClusterOperator } from './operator.js';
+import { createLoopWatch, type LoopWatch } from './loop-watch.js';
 import type { ClusterOptions } from './options.js';
 import { createReplicaBoard, type ReplicaBoard } from './replica-board.js';
 import { replicaStatsOf } from './replica-stats.js';
-import { notReadyReasons, type ClusterStatus } from './status.js';
+import { notAliveReasons, notReadyReasons, type ClusterStatus } from './status.js';
 import { VERSION } from './version.js';
 
 /** What of the options is the handler's, apart from the grace of a cancel, which the lease decides on. */
@@ -186,7 +188,8 @@ class Replica implements Cluster {
   private readonly sweeper: AbandonedTaskSweeper;
   private readonly push: Push;
   private readonly board: ReplicaBoard;
-  private readonly tally = createTally();
+  private readonly loopWatch: LoopWatch;
+  private readonly telemetry: Tally;
   private paused = false;
   private phase: 'starting' | 'running' | 'draining' | 'closed' = 'starting';
   private starting: Promise<void> | null = null;
@@ -194,16 +197,19 @@ class Replica implements Cluster {
 
   constructor(private readonly parts: ReplicaParts) {
     const { options, lease, logger, database, clock, holder } = parts;
+    const telemetry = createTally(options.telemetry);
+    this.telemetry = telemetry;
     const hints = options.hints ?? 'auto';
     const pollIntervalMs =
       options.pollIntervalMs === undefined ? {} : { pollIntervalMs: options.pollIntervalMs };
-    this.stream = createEventStream({ database, clock, logger, options: { hints, ...pollIntervalMs } });
+    const streamOptions = { hints, ...pollIntervalMs };
+    this.stream = createEventStream({ database, clock, logger, telemetry, options: streamOptions });
     this.board = this.createBoard();
     const { reporter } = this.board;
+    const { leases } = database;
     this.heartbeat = createHeartbeat({
-      leases: database.leases,
+      ...{ leases, holder, clock, logger, telemetry, reporter },
       options: lease,
-      ...{ holder, clock, logger, reporter },
     });
     this.clockWatch = createClockWatch({ leases: database.leases, options: lease, clock, logger });
     const reader = createTaskReader({ database });
@@ -215,6 +221,7 @@ class Replica implements Cluster {
       logger,
       holder,
       ttlMs: lease.ttlMs,
+      telemetry,
       onCommitted: (committed) => {
         this.stream.committed(committed);
         this.push.delivery?.delivered(committed);
@@ -235,6 +242,7 @@ class Replica implements Cluster {
       clock,
       logger,
     });
+    this.loopWatch = createLoopWatch({ clock, windowMs: lease.heartbeatMs });
     this.requestHandler = this.createHandler(reader);
     const { journal, stream, board, requestHandler } = this;
     this.operator = createOperator({
@@ -248,7 +256,7 @@ class Replica implements Cluster {
     return createReplicaBoard({
       ...{ database, clock, logger },
       identity: { replicaId: holder, version: VERSION, host: hostname(), pid: process.pid, heartbeatMs },
-      describe: () => ({ phase: this.shownPhase(), stats: replicaStatsOf(this.tally, this.status()) }),
+      describe: () => ({ phase: this.shownPhase(), stats: replicaStatsOf(this.telemetry, this.status()) }),
       onPause: (requested) => this.pause(requested),
     });
   }
@@ -282,6 +290,7 @@ class Replica implements Cluster {
       holder,
       ttlMs: lease.ttlMs,
       options: handler,
+      telemetry: this.telemetry,
       newId: () => randomUUID(),
     });
     return createClusterRequestHandler({
@@ -321,6 +330,7 @@ class Replica implements Cluster {
     await this.sweeper.start();
     await this.push.delivery?.start();
     await this.board.start();
+    await this.loopWatch.start();
     if (this.phase !== 'starting') return;
     this.phase = 'running';
     this.board.changed();
@@ -328,13 +338,19 @@ class Replica implements Cluster {
   }
 
   status(): ClusterStatus {
-    const { heldCount, lastBeatAgeMs } = this.heartbeat.status();
+    const { heldCount, lastBeatAgeMs, lastAttemptAgeMs } = this.heartbeat.status();
     const databaseAgeMs = this.board.ageMs();
     const { lease, holder } = this.parts;
     const freshMs = lease.ttlMs - lease.marginMs;
     const { phase, paused } = this;
     const reasons = notReadyReasons({ phase, paused, lastBeatAgeMs, databaseAgeMs, freshMs });
+    const stream = this.stream.status();
+    const tried = { lastBeatAttemptAgeMs: lastAttemptAgeMs, eventLoopDelayMs: this.loopWatch.worstMs() };
+    const notAlive = notAliveReasons({ phase, ...tried, stream, lease });
     return {
+      alive: notAlive.length === 0,
+      notAlive,
+      ...tried,
       ready: reasons.length === 0,
       reasons,
       replicaId: holder,
@@ -343,7 +359,7 @@ class Replica implements Cluster {
       heldLeases: heldCount,
       lastBeatAgeMs,
       databaseAgeMs,
-      stream: this.stream.status(),
+      stream,
       push: this.push.delivery?.status() ?? null,
     };
   }
@@ -380,6 +396,7 @@ class Replica implements Cluster {
       steps.run({ name: 'stream', work: () => this.stream.close() }),
       steps.run({ name: 'sweeper', work: () => this.sweeper.close() }),
       steps.run({ name: 'replica', work: () => this.board.close() }),
+      steps.run({ name: 'loop watch', work: () => this.loopWatch.close() }),
     ]);
     await steps.run({ name: 'heartbeat', work: () => this.heartbeat.close() });
     if (options.database === undefined) await steps.run({ name: 'database', work: () => database.close() });

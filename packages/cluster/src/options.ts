@@ -1,6 +1,6 @@
 import type { AgentCard } from '@a2a-js/sdk';
 import type { AgentExecutor, ExtendedAgentCardProvider, OwnerResolver } from '@a2a-js/sdk/server';
-import type { Clock, Logger } from '@a2a-cluster/core';
+import type { Clock, Logger, Telemetry } from '@a2a-cluster/core';
 import type { Database, DatabaseOptions } from '@a2a-cluster/db';
 import type { LeaseOptions } from '@a2a-cluster/lease-store';
 import type { PushDeliveryLimits, SigningKey, WebhookClient } from '@a2a-cluster/push-notifications';
@@ -32,6 +32,8 @@ export interface ClusterOptions extends HandlerOptions {
   /** A name for logs; the holder in the tables is `<replicaId>-<boot>`. Default: the host's name. */
   readonly replicaId?: string;
   readonly logger?: Logger;
+  /** Told of everything that is counted or measured, as it happens. Default: nobody. See {@link Telemetry}. */
+  readonly telemetry?: Telemetry;
   readonly lease?: LeaseOptions;
   readonly sweeper?: {
     /** The longest wait between two sweeps. Default: see `LeaseOptions.sweepIntervalMs`. */

@@ -12,3 +12,4 @@ export * from './states.js';
 export * from './task-event.js';
 export * from './task-key.js';
 export * from './telemetry.js';
+export * from './tracing.js';

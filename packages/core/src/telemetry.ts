@@ -3,7 +3,7 @@ export type TelemetryLabels = Readonly<Record<string, string>>;
 
 /**
  * What a cluster counts and measures. Its packages tell it; it tells Prometheus, OpenTelemetry or nobody. The names are
- * those of {@link METRICS}. Neither call may throw, wait or do I/O: both stand on the hot path.
+ * those of {@link COUNTERS} and {@link HISTOGRAMS}. Neither call may throw, wait or do I/O: both stand on the hot path.
  */
 export interface Telemetry {
   /** Adds to a counter; `by` defaults to 1 and is never negative. */
@@ -32,7 +32,7 @@ export const COUNTERS = {
   },
   leases_renewed_total: { help: 'Renewals of leases that the database confirmed' },
   leases_lost_total: {
-    help: 'Leases lost here while their turn ran',
+    help: 'Leases lost here while their turn ran; gone: no row of ours any more, taken: it carries another turn',
     labels: { cause: ['deadline', 'gone', 'taken'] },
   },
   heartbeats_failed_total: { help: 'Heartbeats that were not answered in time or with an error' },
@@ -46,7 +46,7 @@ export const COUNTERS = {
     labels: {
       end: [
         ...(['completed', 'failed', 'canceled', 'rejected'] as const),
-        ...(['input_required', 'message', 'incomplete', 'lost'] as const),
+        ...(['input_required', 'auth_required', 'message', 'incomplete', 'lost'] as const),
       ],
     },
   },
@@ -58,7 +58,9 @@ export const COUNTERS = {
     help: 'Tasks ended that were running for whoever wrote them, but had no lease',
   },
   late_writes_refused_total: { help: 'Writes of a turn refused because its lease was no longer its own' },
-  stream_fallbacks_total: { help: 'Times a subscriber fell behind its buffer and read from the log again' },
+  stream_fallbacks_total: {
+    help: 'Times a subscriber was behind what its replica buffers and read the log by itself',
+  },
   stream_resets_total: {
     help: 'Times a subscriber got the whole task because the events it wanted were pruned',
   },
@@ -90,6 +92,20 @@ export type CounterName = keyof typeof COUNTERS;
 /** The histograms of a cluster. */
 export type HistogramName = keyof typeof HISTOGRAMS;
 
+const NO_LABELS: TelemetryLabels = {};
+
+/** One text per set of labels, whatever their order. Most measurements have none or one: those are not sorted. */
+function keyOf(labels: TelemetryLabels): string {
+  const names = Object.keys(labels);
+  const [only] = names;
+  if (only === undefined) return '';
+  if (names.length === 1) return `${only}=${labels[only]}`;
+  return names
+    .sort()
+    .map((name) => `${name}=${labels[name]}`)
+    .join(',');
+}
+
 /** Telemetry that keeps the totals of the counters in memory, for whoever asks. */
 export interface Tally extends Telemetry {
   /** The total of a counter since the tally was made: of these labels, or of all where none are named. */
@@ -99,11 +115,6 @@ export interface Tally extends Telemetry {
 /** Makes a tally that hands everything on to `next`. A failing `next` is left out of the call, not told. */
 export function createTally(next: Telemetry = SILENT_TELEMETRY): Tally {
   const totals = new Map<CounterName, Map<string, number>>();
-  const keyOf = (labels: TelemetryLabels): string =>
-    Object.keys(labels)
-      .sort()
-      .map((name) => `${name}=${labels[name]}`)
-      .join(',');
   const safely = (call: () => void): void => {
     try {
       call();
@@ -112,14 +123,14 @@ export function createTally(next: Telemetry = SILENT_TELEMETRY): Tally {
     }
   };
   return {
-    count(name, labels = {}, by = 1) {
-      const of = totals.get(name) ?? new Map<string, number>();
-      totals.set(name, of);
+    count(name, labels = NO_LABELS, by = 1) {
+      let of = totals.get(name);
+      if (of === undefined) totals.set(name, (of = new Map<string, number>()));
       const key = keyOf(labels);
       of.set(key, (of.get(key) ?? 0) + by);
       safely(() => next.count(name, labels, by));
     },
-    observe(name, value, labels = {}) {
+    observe(name, value, labels = NO_LABELS) {
       safely(() => next.observe(name, value, labels));
     },
     total(name, labels) {

@@ -1,4 +1,12 @@
-import { ClusterError, createSilentLogger, isStorableKey, type Clock, type Logger } from '@a2a-cluster/core';
+import {
+  ClusterError,
+  createSilentLogger,
+  isStorableKey,
+  SILENT_TELEMETRY,
+  type Clock,
+  type Logger,
+  type Telemetry,
+} from '@a2a-cluster/core';
 import type { Database, LogHead, StoredTask } from '@a2a-cluster/db';
 import { Dispatcher } from './dispatcher.js';
 import type * as api from './event-stream.js';
@@ -20,6 +28,8 @@ export interface EventStreamParts {
   /** Faults that were got over are told here. Default: silence. */
   readonly logger?: Logger;
   readonly options?: EventStreamOptions;
+  /** Told of subscribers that fell behind, and of how long hints take to become deliveries. Default: nobody. */
+  readonly telemetry?: Telemetry;
 }
 
 /**
@@ -37,6 +47,7 @@ class ClusterEventStream implements api.EventStream {
   readonly #dispatcher: Dispatcher;
   readonly #hints: HintMode;
   readonly #watchdog: Watchdog;
+  readonly #readTimeoutMs: number;
   readonly #tails = new Set<LogTail>();
   #starting: Promise<void> | null = null;
   #closing: Promise<void> | null = null;
@@ -52,9 +63,11 @@ class ClusterEventStream implements api.EventStream {
       log: database.log,
       settings,
       faults,
+      telemetry: parts.telemetry ?? SILENT_TELEMETRY,
       pollIntervalMs: () => this.#hints.pollIntervalMs,
       onWatching: (watching) => this.#hints.watching(watching),
     });
+    this.#readTimeoutMs = settings.readTimeoutMs;
     this.#watchdog = new Watchdog({
       clock,
       timeoutMs: settings.readTimeoutMs,
@@ -139,6 +152,8 @@ class ClusterEventStream implements api.EventStream {
       mode: this.#hints.mode,
       listening: this.#hints.listening,
       lastReadAgeMs: lastReadMs === null ? null : this.#parts.clock.monotonicMs() - lastReadMs,
+      lastAttemptAgeMs: this.#dispatcher.attemptAgeMs(),
+      attemptLimitMs: Math.max(this.#readTimeoutMs, 3 * this.#hints.pollIntervalMs),
       watchedTasks: this.#dispatcher.feeds.size,
       tails: this.#tails.size,
     };
@@ -187,9 +202,7 @@ class ClusterEventStream implements api.EventStream {
 
   #wake(): Wake {
     return {
-      tasks: (taskIds) => {
-        for (const taskId of taskIds) this.#dispatcher.requestHead(taskId);
-      },
+      tasks: (taskIds) => this.#dispatcher.hinted(taskIds),
       all: () => this.#dispatcher.requestAll(),
       quiet: () => this.#dispatcher.confirmQuiet(),
     };

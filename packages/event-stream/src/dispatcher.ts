@@ -1,5 +1,5 @@
 import { isClusterError, isStorableKey, sleep, type EventRow, type Timer } from '@a2a-cluster/core';
-import type { Clock } from '@a2a-cluster/core';
+import type { Clock, Telemetry } from '@a2a-cluster/core';
 import type { LogStatements } from '@a2a-cluster/db';
 import { Feed } from './feed.js';
 import type { Host } from './host.js';
@@ -12,6 +12,7 @@ export interface DispatcherParts {
   readonly log: Pick<LogStatements, 'readHeads' | 'readEvents' | 'readEventsOf'>;
   readonly settings: Settings;
   readonly faults: FaultLog;
+  readonly telemetry: Telemetry;
   /** How long until all heads are read again; asked before every wait. */
   pollIntervalMs(): number;
   /** Watching has begun or ended: there is something to read for, or nothing. */
@@ -30,6 +31,7 @@ export class Dispatcher implements Host {
   readonly log: DispatcherParts['log'];
   readonly settings: Settings;
   readonly faults: FaultLog;
+  readonly telemetry: Telemetry;
   readonly feeds = new Map<string, Feed>();
   readonly #parts: DispatcherParts;
   readonly #heads = new Set<string>();
@@ -39,6 +41,8 @@ export class Dispatcher implements Host {
   #allHeads = false;
   #readNumber = 0;
   #lastReadMs: number | null = null;
+  /** When a read was begun last, or there was nothing to read for. */
+  #lastAttemptMs = 0;
   #failures = 0;
   #started = false;
   #closed = false;
@@ -52,6 +56,7 @@ export class Dispatcher implements Host {
     this.log = parts.log;
     this.settings = parts.settings;
     this.faults = parts.faults;
+    this.telemetry = parts.telemetry;
   }
 
   readNumber(): number {
@@ -62,8 +67,27 @@ export class Dispatcher implements Host {
     return this.#lastReadMs;
   }
 
+  /**
+   * How long nothing was tried, by the clock: a read that is under way, however long, is being tried. Null while there is
+   * nothing to read for.
+   */
+  attemptAgeMs(): number | null {
+    if (!this.#started || this.#closed || this.feeds.size === 0) return null;
+    return this.#running === null ? this.clock.monotonicMs() - this.#lastAttemptMs : 0;
+  }
+
+  /** Of these tasks another replica says that they have news. */
+  hinted(taskIds: readonly string[]): void {
+    const atMs = this.clock.monotonicMs();
+    for (const taskId of taskIds) {
+      this.feeds.get(taskId)?.hinted(atMs);
+      this.requestHead(taskId);
+    }
+  }
+
   /** A source of hints has seen that nothing was written, which is as good as a read. */
   confirmQuiet(): void {
+    if (this.#running === null) this.#lastAttemptMs = this.clock.monotonicMs();
     if (this.#failures === 0 && this.#running === null) this.#lastReadMs = this.clock.monotonicMs();
   }
 
@@ -136,6 +160,7 @@ export class Dispatcher implements Host {
   }
 
   #beginWatching(): void {
+    this.#lastAttemptMs = this.clock.monotonicMs();
     this.#armPoll();
     this.#parts.onWatching(true);
   }
@@ -163,6 +188,7 @@ export class Dispatcher implements Host {
   }
 
   async #run(): Promise<void> {
+    this.#lastAttemptMs = this.clock.monotonicMs();
     // What is asked for in the same tick goes into one query.
     await Promise.resolve();
     try {
@@ -175,6 +201,7 @@ export class Dispatcher implements Host {
     } catch (error) {
       this.#failed(error);
     }
+    this.#lastAttemptMs = this.clock.monotonicMs();
   }
 
   #failed(error: unknown): void {
@@ -206,13 +233,13 @@ export class Dispatcher implements Host {
       this.feeds.get(head.taskId)?.noteHead(head, number);
     }
     for (const taskId of missing) this.#noteMissing(taskId, number);
-    for (const taskId of asked) this.#afterHead(taskId);
+    for (const taskId of asked) this.#afterHead(taskId, number);
   }
 
-  #afterHead(taskId: string): void {
+  #afterHead(taskId: string, number: number): void {
     const feed = this.feeds.get(taskId);
     if (feed?.hungry) this.#fills.add(taskId);
-    else feed?.trim();
+    else feed?.settled(number);
   }
 
   /** The tails of a task that is gone end with its old feed; watchers go on, in case the id comes back. */

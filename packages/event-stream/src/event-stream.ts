@@ -86,6 +86,13 @@ export interface EventStreamStatus {
   readonly listening: boolean;
   /** Milliseconds since the dispatcher's last successful read by this process's clock; null: none yet. */
   readonly lastReadAgeMs: number | null;
+  /**
+   * Milliseconds since the dispatcher last tried to read, by this process's clock, whatever came of it; 0 while a read is
+   * under way, null while nothing is watched.
+   */
+  readonly lastAttemptAgeMs: number | null;
+  /** An attempt older than this means that the dispatcher itself has stopped. */
+  readonly attemptLimitMs: number;
   /** Tasks that the dispatcher's query asks for. */
   readonly watchedTasks: number;
   /** Open tails. */

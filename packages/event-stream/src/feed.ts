@@ -45,6 +45,8 @@ export class Feed {
   /** The read number when `horizon` was raised last: only a read started later may contradict it. */
   #learntAt = 0;
   #seen = false;
+  /** An unanswered hint of another replica: when it came, and the number of the latest read of heads before it. */
+  #hint: { readonly atMs: number; readonly readNumber: number } | null = null;
   /** Null: to be looked up. */
   #fastest: number | null = null;
   /** Up to this seq the shared read cannot serve the feed; its tails read for themselves. */
@@ -171,8 +173,27 @@ export class Feed {
     return appended;
   }
 
+  /** Another replica says that there is news; the oldest such hint that is unanswered counts. */
+  hinted(atMs: number): void {
+    if (this.#tails.size > 0) this.#hint ??= { atMs, readNumber: this.#host.readNumber() };
+  }
+
+  /** A tail has delivered an event: the first one after a hint answers it. */
+  delivered(): void {
+    if (this.#hint === null) return;
+    const tookMs = this.#host.clock.monotonicMs() - this.#hint.atMs;
+    this.#hint = null;
+    this.#host.telemetry.observe('hint_to_delivery_seconds', tookMs / 1_000);
+  }
+
+  /** That read of heads has found nothing to fetch: a hint before it told of no event, or of one that is here. */
+  settled(readNumber: number): void {
+    if (this.#hint !== null && readNumber > this.#hint.readNumber) this.#hint = null;
+    this.#trim();
+  }
+
   /** Forgets rows that every tail has consumed. */
-  trim(): void {
+  #trim(): void {
     let slowest = Infinity;
     for (const tail of this.#tails) slowest = Math.min(slowest, tail.cursor);
     this.window.dropTo(Math.min(slowest, this.window.end));

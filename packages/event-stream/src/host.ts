@@ -1,4 +1,4 @@
-import type { Clock } from '@a2a-cluster/core';
+import type { Clock, Telemetry } from '@a2a-cluster/core';
 import type { LogStatements } from '@a2a-cluster/db';
 import type { Settings } from './options.js';
 import type { FaultLog } from './rate-limited-log.js';
@@ -9,6 +9,7 @@ export interface Host {
   readonly log: Pick<LogStatements, 'readEvents'>;
   readonly settings: Settings;
   readonly faults: FaultLog;
+  readonly telemetry: Telemetry;
   /** The number of the latest read of heads that was started: what is learnt now is older than any later read. */
   readNumber(): number;
   /** When the dispatcher last had every answer it asked for, by the clock; null: not yet. */

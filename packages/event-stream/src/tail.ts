@@ -35,6 +35,8 @@ export class LogTail implements Tail {
   #failingSinceMs: number | null = null;
   #failures = 0;
   #missing = 0;
+  /** It reads for itself, since the shared window last served it. */
+  #alone = false;
   #retry: Timer | null = null;
   #waiter: (() => void) | null = null;
   #queue: Promise<unknown> = Promise.resolve();
@@ -120,6 +122,7 @@ export class LogTail implements Tail {
     const held = this.#parts.feed.window.at(seq);
     if (held) {
       this.#page = [];
+      this.#alone = false;
       return held;
     }
     const first = this.#page[0];
@@ -131,6 +134,7 @@ export class LogTail implements Tail {
       const item: TailItem = { type: 'event', row: entry.row, event: entry.event };
       this.#cursor = entry.row.seq;
       this.#parts.feed.moved(this.#cursor);
+      this.#parts.feed.delivered();
       if (this.#page.at(-1) === entry) this.#page = [];
       return item;
     } catch (error) {
@@ -162,6 +166,8 @@ export class LogTail implements Tail {
   #load(): void {
     if (this.#loadingSinceMs !== null || this.#retry !== null) return;
     const { feed, host } = this.#parts;
+    if (!this.#alone) host.telemetry.count('stream_fallbacks_total');
+    this.#alone = true;
     this.#loadingSinceMs = host.clock.monotonicMs();
     feed.readPage(this.#cursor, this.#limit).then(
       (page) => this.#loaded(page),

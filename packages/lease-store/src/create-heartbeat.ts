@@ -1,9 +1,16 @@
 import { setMaxListeners } from 'node:events';
-import { withFields, type Timer } from '@a2a-cluster/core';
+import { SILENT_TELEMETRY, withFields, type Telemetry, type Timer } from '@a2a-cluster/core';
 import type { ReleaseOutcome, Renewed } from '@a2a-cluster/db';
 import { createSafeReporter } from './beat-report.js';
 import { createBeatPace } from './beat-pace.js';
-import type { BeatCounts, Heartbeat, HeartbeatOptions, HeldLease, HoldLease } from './heartbeat.js';
+import type {
+  BeatCounts,
+  Heartbeat,
+  HeartbeatOptions,
+  HeartbeatStatus,
+  HeldLease,
+  HoldLease,
+} from './heartbeat.js';
 import { createLeaseCalls, type HeartbeatContext } from './lease-calls.js';
 import { LeaseEntry } from './lease-entry.js';
 import { LeaseSet } from './lease-set.js';
@@ -26,6 +33,7 @@ class LeaseHeartbeat implements Heartbeat {
   readonly #context: HeartbeatContext;
   readonly #onBeat: HeartbeatOptions['onBeat'];
   readonly #reporter;
+  readonly #telemetry: Telemetry;
   readonly #stop = new AbortController();
   readonly #set;
   readonly #calls;
@@ -35,33 +43,45 @@ class LeaseHeartbeat implements Heartbeat {
   #started = false;
   #timer: Timer | null = null;
   #lastBeatMs = -Infinity;
+  /** When the loop last ran; null while it is not meant to. */
+  #lastAttemptMs: number | null = null;
 
-  constructor({ leases, holder, options, clock, logger, onBeat, reporter }: HeartbeatOptions) {
+  constructor(parts: HeartbeatOptions) {
+    const { leases, holder, options, clock, logger, onBeat, reporter, telemetry } = parts;
     // Every call under way listens, and there may be as many as there are leases.
     setMaxListeners(0, this.#stop.signal);
     const context = { leases, holder, options, clock, logger, signal: this.#stop.signal };
     this.#context = { ...context, logger: withFields(logger, { holder }) };
     this.#onBeat = onBeat;
     this.#reporter = createSafeReporter(reporter, this.#context.logger);
+    this.#telemetry = telemetry ?? SILENT_TELEMETRY;
     this.#set = new LeaseSet({
       trustMs: options.ttlMs - options.marginMs,
       clock,
       logger: this.#context.logger,
+      telemetry: this.#telemetry,
     });
     this.#calls = createLeaseCalls(this.#context);
-    this.#recovery = createRecovery({ ...this.#context, set: this.#set, calls: this.#calls });
+    this.#recovery = createRecovery({
+      ...this.#context,
+      set: this.#set,
+      calls: this.#calls,
+      telemetry: this.#telemetry,
+    });
     this.#pace = createBeatPace({ heartbeatMs: options.heartbeatMs, logger: this.#context.logger });
   }
 
   async start(): Promise<void> {
     if (this.#started || this.#stop.signal.aborted) return;
     this.#started = true;
+    this.#lastAttemptMs = this.#context.clock.monotonicMs();
     this.#schedule(this.#context.options.heartbeatMs);
   }
 
   async close(): Promise<void> {
     this.#stop.abort();
     this.#timer?.cancel();
+    this.#lastAttemptMs = null;
     this.#set.close();
     await this.#recovery.settled();
     await Promise.all(this.#working);
@@ -77,10 +97,14 @@ class LeaseHeartbeat implements Heartbeat {
     return this.#handle(entry);
   }
 
-  status(): { readonly heldCount: number; readonly lastBeatAgeMs: number | null } {
+  status(): HeartbeatStatus {
     const heldCount = this.#set.size;
-    const ageMs = this.#context.clock.monotonicMs() - this.#lastBeatMs;
-    return { heldCount, lastBeatAgeMs: heldCount === 0 ? null : Math.max(0, ageMs) };
+    const nowMs = this.#context.clock.monotonicMs();
+    return {
+      heldCount,
+      lastBeatAgeMs: heldCount === 0 ? null : Math.max(0, nowMs - this.#lastBeatMs),
+      lastAttemptAgeMs: this.#lastAttemptMs === null ? null : nowMs - this.#lastAttemptMs,
+    };
   }
 
   async runOnce(): Promise<BeatCounts> {
@@ -96,6 +120,7 @@ class LeaseHeartbeat implements Heartbeat {
       isHeld: () => remainingMs() > 0,
       remainingMs,
       judge: () => this.#set.loseIfOverdue(entry),
+      noteLost: (cause) => this.#set.noteLost(entry, cause),
       renewNow: () => this.#track(this.#recovery.renewOnce(entry)),
       release: () => this.#release(entry),
       end: () => void this.#set.end(entry),
@@ -127,6 +152,7 @@ class LeaseHeartbeat implements Heartbeat {
   async #tick(): Promise<void> {
     const { clock } = this.#context;
     const sentAtMs = clock.monotonicMs();
+    if (!this.#stop.signal.aborted) this.#lastAttemptMs = sentAtMs;
     await this.#beat();
     const sinceMs = clock.monotonicMs() - sentAtMs;
     this.#schedule(this.#pace.pauseMs({ sinceMs, earliestMs: this.#set.earliestMs() }));
@@ -164,8 +190,15 @@ class LeaseHeartbeat implements Heartbeat {
       const unknown = asked.length - lost;
       counts = { ...none, lost, unknown, failed: true, tookMs: clock.monotonicMs() - sentAtMs };
     }
+    this.#measure(counts);
     if (this.#onBeat !== undefined) callSafely(this.#context.logger, () => this.#onBeat?.(counts));
     return { counts, lookedUp };
+  }
+
+  #measure({ renewed, failed, tookMs }: BeatCounts): void {
+    this.#telemetry.observe('renewal_seconds', tookMs / 1_000);
+    if (renewed > 0) this.#telemetry.count('leases_renewed_total', undefined, renewed);
+    if (failed && !this.#stop.signal.aborted) this.#telemetry.count('heartbeats_failed_total');
   }
 
   #judge(
@@ -179,6 +212,7 @@ class LeaseHeartbeat implements Heartbeat {
     const answers = new Map(beat.answers.map((answer) => [answer.taskId, answer]));
     // What was let go while the beat was in flight is no longer judged by it.
     const still = asked.filter((entry) => entry.open);
+    if (this.#set.size > 0) this.#telemetry.observe('renewal_margin_seconds', this.#set.earliestMs() / 1_000);
     this.#set.loseOverdue();
     const unknown: LeaseEntry[] = [];
     let renewed = 0;

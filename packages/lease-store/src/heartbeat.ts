@@ -1,4 +1,4 @@
-import type { Clock, LeaseKey, Logger, Service } from '@a2a-cluster/core';
+import type { Clock, LeaseKey, Logger, Service, Telemetry } from '@a2a-cluster/core';
 import type { LeaseStatements, ReleaseOutcome } from '@a2a-cluster/db';
 import type { BeatReporter } from './beat-report.js';
 import type { ResolvedLeaseOptions } from './options.js';
@@ -38,6 +38,12 @@ export interface HeldLease {
    */
   judge(): void;
   /**
+   * The holder has learnt by itself that the lease is no longer its own, from a refused write or the task's head: it is
+   * no longer kept and counts as lost. `onLost` is not called, nor is anything counted for a lease that was lost,
+   * released or ended before.
+   */
+  noteLost(cause: LostCause): void;
+  /**
    * Renews this lease now, apart from the beat (protocol 3.7, `retry`). `unknown`: no answer, or the row is ours
    * and locked. `lost` also for a lease that was released or ended.
    */
@@ -71,6 +77,13 @@ export interface BeatCounts {
   readonly tookMs: number;
 }
 
+/** What {@link Heartbeat.status} tells; no I/O, ages by this process's monotonic clock. */
+export interface HeartbeatStatus {
+  readonly heldCount: number;
+  readonly lastBeatAgeMs: number | null;
+  readonly lastAttemptAgeMs: number | null;
+}
+
 /** Keeps every lease of a replica with one statement per interval (protocol 5). */
 export interface Heartbeat extends Service {
   /** Begins to keep a lease. May be called before `start`; after `close` nothing renews it and no loss is told. */
@@ -78,8 +91,12 @@ export interface Heartbeat extends Service {
   /**
    * `lastBeatAgeMs`: since the last beat that was answered was sent, or since the first lease was acquired if none
    * was answered yet; null while nothing is held, for then there is nothing to beat for.
+   *
+   * `lastAttemptAgeMs`: since the loop last ran, whether there was anything to beat for and whatever came of it; null
+   * before `start` and after `close`. It runs at least once per interval and renewal timeout, also while the database
+   * is away: a higher age means that the loop itself has stopped.
    */
-  status(): { readonly heldCount: number; readonly lastBeatAgeMs: number | null };
+  status(): HeartbeatStatus;
   /** One beat now, unknown leases looked up. Never rejects: a failed beat is in the counts. */
   runOnce(): Promise<BeatCounts>;
 }
@@ -96,4 +113,6 @@ export interface HeartbeatOptions {
   readonly onBeat?: ((counts: BeatCounts) => void) | undefined;
   /** What beats carry along. Default: nothing. */
   readonly reporter?: BeatReporter | undefined;
+  /** Told of beats, renewals and losses. Default: nobody. */
+  readonly telemetry?: Telemetry | undefined;
 }

@@ -1,4 +1,4 @@
-import { withFields, type Clock, type Logger, type Timer } from '@a2a-cluster/core';
+import { withFields, type Clock, type Logger, type Telemetry, type Timer } from '@a2a-cluster/core';
 import type { Renewed } from '@a2a-cluster/db';
 import type { LostCause } from './heartbeat.js';
 import type { AnswerMark, LeaseEntry } from './lease-entry.js';
@@ -15,6 +15,7 @@ export interface LeaseSetOptions {
   readonly trustMs: number;
   readonly clock: Clock;
   readonly logger: Logger;
+  readonly telemetry: Telemetry;
 }
 
 /** The row of a lease as a reader saw it, or undefined when there is none. */
@@ -61,9 +62,10 @@ export class LeaseSet {
 
   /** Milliseconds to the earliest local deadline; the whole trust when nothing is held. */
   earliestMs(): number {
+    const nowMs = this.#options.clock.monotonicMs();
     let least = this.#options.trustMs;
-    for (const entry of this.#entries) least = Math.min(least, this.remainingMs(entry));
-    return least;
+    for (const entry of this.#entries) least = Math.min(least, this.#deadline(entry) - nowMs);
+    return Math.max(0, least);
   }
 
   /** Judges every deadline by the time it is now. To be called before any answer is believed (protocol 2). */
@@ -113,9 +115,17 @@ export class LeaseSet {
     if (!entry.close('lost')) return;
     this.#entries.delete(entry);
     if (this.#closed) return;
+    this.#options.telemetry.count('leases_lost_total', { cause });
     const logger = withFields(this.#options.logger, { ...entry.key });
     logger.warn({ cause, ...(cause === 'deadline' ? this.#lateness(entry) : {}) }, 'lease lost');
     callSafely(logger, () => entry.hold.onLost(cause));
+  }
+
+  /** A loss that its holder knows of already. */
+  noteLost(entry: LeaseEntry, cause: LostCause): void {
+    if (!entry.close('lost')) return;
+    this.#entries.delete(entry);
+    if (!this.#closed) this.#options.telemetry.count('leases_lost_total', { cause });
   }
 
   end(entry: LeaseEntry): boolean {

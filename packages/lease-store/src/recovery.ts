@@ -1,4 +1,4 @@
-import { sleep } from '@a2a-cluster/core';
+import { sleep, type Telemetry } from '@a2a-cluster/core';
 import type { HeartbeatContext, LeaseCalls } from './lease-calls.js';
 import type { LeaseEntry } from './lease-entry.js';
 import type { LeaseSet } from './lease-set.js';
@@ -22,6 +22,7 @@ const SHARE_OF_REST = 3;
 export interface RecoveryOptions extends HeartbeatContext {
   readonly set: LeaseSet;
   readonly calls: LeaseCalls;
+  readonly telemetry: Telemetry;
 }
 
 /** Renewals of single leases that a beat could not renew (protocol 5, "unknown"). */
@@ -38,7 +39,7 @@ export interface Recovery {
 
 /** Makes the recovery of one heartbeat. */
 export function createRecovery(options: RecoveryOptions): Recovery {
-  const { holder, clock, signal, set, calls } = options;
+  const { holder, clock, signal, set, calls, telemetry } = options;
   const running = new Set<Promise<void>>();
   // One at a time, so that of the two connections for leases one stays free for the beat.
   let lane: Promise<unknown> = Promise.resolve();
@@ -50,7 +51,11 @@ export function createRecovery(options: RecoveryOptions): Recovery {
     const waitMs = Math.max(1, Math.floor(Math.min(LOCK_WAIT_MS, set.remainingMs(entry) / SHARE_OF_REST)));
     try {
       const answer = await calls.beatOne(entry.key, waitMs);
-      if (answer !== null) return set.renewed(entry, { sentAtMs, answer }) ? 'renewed' : 'lost';
+      if (answer !== null) {
+        if (!set.renewed(entry, { sentAtMs, answer })) return 'lost';
+        telemetry.count('leases_renewed_total');
+        return 'renewed';
+      }
       const mark = entry.mark();
       const rows = await calls.read([entry.key.taskId]);
       set.loseOverdue();

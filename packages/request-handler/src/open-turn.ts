@@ -2,7 +2,17 @@ import { randomUUID } from 'node:crypto';
 import type { Message, SendMessageRequest, Task, TaskState } from '@a2a-js/sdk';
 import { A2AError } from '@a2a-js/sdk/errors';
 import type { AgentExecutor, PushNotificationStore, ServerCallContext } from '@a2a-js/sdk/server';
-import { encodeEvent, type Clock, type Logger, type OpenRefusal, type Scope } from '@a2a-cluster/core';
+import {
+  activeTrace,
+  encodeEvent,
+  traced,
+  type Clock,
+  type Logger,
+  type OpenRefusal,
+  type OpenSpan,
+  type Scope,
+  type TraceContext,
+} from '@a2a-cluster/core';
 import type { JournalStatements } from '@a2a-cluster/db';
 import type { EventStream, Tail } from '@a2a-cluster/event-stream';
 import type { Journal, TaskReader } from '@a2a-cluster/task-store';
@@ -75,25 +85,50 @@ export type Opened =
  * @throws A2AError
  */
 export async function openTurn(parts: OpenTurnParts, incoming: Incoming): Promise<Opened> {
+  const trace = activeTrace();
+  return traced('a2a.admission', (span) => admit(parts, incoming, { trace, span }));
+}
+
+/** A place for a turn, and where its trace begins. */
+interface Admission {
+  readonly place: TurnPlace;
+  readonly trace: TraceContext | undefined;
+}
+
+async function admit(
+  parts: OpenTurnParts,
+  incoming: Incoming,
+  traces: { readonly trace: TraceContext | undefined; readonly span: OpenSpan },
+): Promise<Opened> {
+  const { trace, span } = traces;
+  span.note(() => ({ 'a2a.replica_id': parts.holder }));
   const place = parts.turns.admit(incoming);
   try {
     const pushConfig = incoming.request.configuration?.taskPushNotificationConfig;
     if (pushConfig && parts.pushConfigs) await parts.checkPushConfig?.(pushConfig);
-    return incoming.message.taskId
-      ? await openFollowUp(parts, incoming, place)
-      : await openNew(parts, incoming, place);
+    const admission = { place, trace };
+    const opened = incoming.message.taskId
+      ? await openFollowUp(parts, incoming, admission)
+      : await openNew(parts, incoming, admission);
+    span.note(() => ({
+      'a2a.task_id': opened.taskId,
+      'a2a.repeated': opened.kind === 'repeat',
+      ...(opened.epoch === null ? {} : { 'a2a.epoch': opened.epoch }),
+    }));
+    return opened;
   } finally {
     place.free();
   }
 }
 
-async function openNew(parts: OpenTurnParts, incoming: Incoming, place: TurnPlace): Promise<Opened> {
+async function openNew(parts: OpenTurnParts, incoming: Incoming, admission: Admission): Promise<Opened> {
+  const { place, trace } = admission;
   const taskId = randomUUID();
   const contextId = incoming.message.contextId || randomUUID();
   const referenceTasks = await readReferences(parts, incoming);
   await savePushConfig(parts, incoming, taskId);
   const userMessage = { ...incoming.message, taskId, contextId };
-  const turn = place.begin({ taskId, contextId, scope: incoming.scope, userMessage, opened: null });
+  const turn = place.begin({ taskId, contextId, scope: incoming.scope, userMessage, opened: null, trace });
   const tail = begin(parts, turn, {
     incoming,
     context: { taskId, contextId, userMessage, task: undefined, referenceTasks },
@@ -102,7 +137,8 @@ async function openNew(parts: OpenTurnParts, incoming: Incoming, place: TurnPlac
   return { kind: 'turn', turn, tail, taskId, epoch: null, stateBefore: undefined };
 }
 
-async function openFollowUp(parts: OpenTurnParts, incoming: Incoming, place: TurnPlace): Promise<Opened> {
+async function openFollowUp(parts: OpenTurnParts, incoming: Incoming, admission: Admission): Promise<Opened> {
+  const { place, trace } = admission;
   const { message, scope } = incoming;
   const { taskId } = message;
   const referenceTasks = await readReferences(parts, incoming);
@@ -118,6 +154,7 @@ async function openFollowUp(parts: OpenTurnParts, incoming: Incoming, place: Tur
     scope,
     userMessage,
     opened: { epoch, sentAtMs, version: epoch, task },
+    trace,
   });
   try {
     await savePushConfig(parts, incoming, taskId);
@@ -220,7 +257,7 @@ async function takeLease(parts: OpenTurnParts, incoming: Incoming): Promise<Take
     case 'parked_busy':
     case 'abandoned':
     case 'expired':
-      throw taskBusy(taskId, parts.options.heartbeatMs);
+      throw parts.turns.refused('TASK_BUSY', taskBusy(taskId, parts.options.heartbeatMs));
   }
 }
 

@@ -11,6 +11,7 @@ import {
   type Logger,
   type Timer,
 } from '@a2a-cluster/core';
+import type { LostCause } from '@a2a-cluster/lease-store';
 import { Deferred } from './deferred.js';
 import type { PreparedEvent } from './prepared-event.js';
 import { TurnBus } from './turn-bus.js';
@@ -20,6 +21,7 @@ import { createTurnHandle } from './turn-handle.js';
 import { TurnDocument } from './turn-document.js';
 import { TurnLease } from './turn-lease.js';
 import type { TurnOutcome, TurnParts, TurnSpec } from './turn-spec.js';
+import { lossOf, TurnRecord } from './turn-record.js';
 import { TurnTimers } from './turn-timers.js';
 import { TurnWriter, type StoredBatch } from './turn-writer.js';
 
@@ -41,6 +43,7 @@ export class RunningTurn {
   private readonly overs = new Deferred<void>();
   private readonly abort = new AbortController();
   private readonly lost = new AbortController();
+  private readonly record: TurnRecord;
   private readonly timers: TurnTimers;
   private readonly document: TurnDocument;
   private readonly bus = new TurnBus((event) => this.publish(event));
@@ -67,6 +70,7 @@ export class RunningTurn {
   ) {
     const { taskId, opened } = spec;
     this.taskId = taskId;
+    this.record = new TurnRecord(parts, spec);
     this.document = new TurnDocument(parts, spec);
     this.timers = new TurnTimers(parts.clock, (error) => this.broke(error));
     this.storedVersion = opened?.version ?? 0;
@@ -77,7 +81,7 @@ export class RunningTurn {
       heartbeat: parts.heartbeat,
       stream: parts.stream,
       lost: this.lost.signal,
-      onLost: (cause) => this.lose(cause),
+      onLost: (cause, known) => this.lose(cause, known),
       onCancelRequested: (ageMs) => this.requestCancel(ageMs),
     });
     this.writer = this.createWriter();
@@ -121,7 +125,7 @@ export class RunningTurn {
     if (!this.abort.signal.aborted) {
       this.executor = executor;
       try {
-        await executor.execute(context, this.bus);
+        await this.record.start(() => executor.execute(context, this.bus));
       } catch (error) {
         failure = { error };
       }
@@ -163,12 +167,13 @@ export class RunningTurn {
     await this.overs.promise;
   }
 
-  /** The lease is another's, or may be: nothing is written any more, and never FAILED (protocol 5). */
-  lose(cause: string): void {
+  /** The lease is another's, or may be: nothing is written any more, and never FAILED (protocol 5). `known`: it is. */
+  lose(cause: string, known?: LostCause): void {
     if (this.finished) return;
     // Ends the turn by itself when the deadline has passed: then that is the cause, not how we came to hear of it.
     this.lease.judge();
     if (this.finished) return;
+    if (known !== undefined) this.lease.noteLost(known);
     this.logger.warn({ cause }, 'lost the turn');
     this.stopExecutor('the lease was lost');
     this.muteAgent();
@@ -269,7 +274,7 @@ export class RunningTurn {
     }
     await this.writer.drained();
     if (this.finished || this.ending) return;
-    if (failure) this.logger.warn({ err: failure.error }, 'the executor failed');
+    if (failure) this.record.executorFailed(failure.error, this.logger);
     if (this.cancelling) return this.writeCanceled();
     if (failure) return this.failWith('executor_error', `Agent execution error: ${errorText(failure.error)}`);
     if (this.isComplete()) return this.letGo(null);
@@ -311,6 +316,7 @@ export class RunningTurn {
   private hold(opened: Parameters<TurnLease['hold']>[0]): void {
     const { taskId, parts } = this;
     this.logger = withFields(parts.logger, { taskId, replicaId: parts.holder, epoch: opened.epoch });
+    if (!opened.ended) this.record.acquired(opened.epoch);
     this.lease.hold(opened);
   }
 
@@ -339,7 +345,7 @@ export class RunningTurn {
   private tellAgent(bus: TurnBus): Promise<void> {
     const { executor, taskId } = this;
     if (executor === null) return Promise.resolve();
-    const told = (async () => executor.cancelTask(taskId, bus))();
+    const told = this.record.within(async () => executor.cancelTask(taskId, bus));
     return told.catch((error: unknown) => this.logger.warn({ err: error }, "the agent's cancelTask failed"));
   }
 
@@ -358,6 +364,7 @@ export class RunningTurn {
     this.sealed = true;
     this.timers.clear();
     this.lease.end();
+    this.record.ended({ outcome, answeredByMessage: this.answeredByMessage, state: this.document.state });
     this.outcomes.resolve(outcome);
     this.spec.onOver(this.taskId);
     this.overs.resolve();
@@ -366,7 +373,7 @@ export class RunningTurn {
   private createWriter(): TurnWriter {
     const { parts, spec, lost, lease } = this;
     return new TurnWriter({
-      journal: parts.journal,
+      journal: this.record.journal(parts.journal),
       taskId: spec.taskId,
       contextId: spec.contextId,
       scope: spec.scope,
@@ -382,7 +389,7 @@ export class RunningTurn {
         onCreated: (created, ended) => this.hold({ epoch: 1, sentAtMs: created.sentAtMs, ended }),
         onEnding: (active) => lease.setDropping(active),
         onStored: (stored) => this.onStored(stored),
-        onRefused: (refusal) => this.lose(`a write was refused: ${refusal}`),
+        onRefused: (refusal) => this.lose(`a write was refused: ${refusal}`, lossOf(refusal)),
         onFault: (error) => {
           this.logger.error({ err: error }, 'the database refuses the events of this turn');
           this.lose('the database refuses its events');

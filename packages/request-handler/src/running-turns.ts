@@ -1,9 +1,10 @@
 import { setMaxListeners } from 'node:events';
+import type { A2AError } from '@a2a-js/sdk/errors';
 import type { AgentExecutor, RequestContext } from '@a2a-js/sdk/server';
-import { sleep, type Clock } from '@a2a-cluster/core';
+import { SILENT_TELEMETRY, sleep, type Clock } from '@a2a-cluster/core';
 import { checkParts } from './check-parts.js';
 import { OwnerPlaces, type Caller } from './owner-places.js';
-import { replicaDraining, tooManyTurns } from './refusals.js';
+import { replicaDraining, tooManyTurns, type LimitScope } from './refusals.js';
 import { RunningTurn } from './running-turn.js';
 import type { TurnParts, TurnSpec } from './turn-spec.js';
 
@@ -95,7 +96,7 @@ export class RunningTurns {
     return {
       begin: (spec) => {
         // The opening took longer than the drain: what it wrote is for another replica's sweeper to end.
-        if (this.ended) throw replicaDraining(options.heartbeatMs);
+        if (this.ended) throw this.refused('REPLICA_DRAINING', replicaDraining(options.heartbeatMs));
         opened();
         const turn: RunningTurn = new RunningTurn(this.parts, {
           ...spec,
@@ -113,15 +114,23 @@ export class RunningTurns {
 
   private takePlace(caller: Caller): () => void {
     const { heartbeatMs: retryAfterMs, maxConcurrentTurns } = this.parts.options;
-    if (this.isDraining) throw replicaDraining(retryAfterMs);
-    if (this.places >= maxConcurrentTurns) throw tooManyTurns({ scope: 'replica', retryAfterMs });
+    const tooMany = (scope: LimitScope): A2AError =>
+      this.refused('TOO_MANY_TURNS', tooManyTurns({ scope, retryAfterMs }));
+    if (this.isDraining) throw this.refused('REPLICA_DRAINING', replicaDraining(retryAfterMs));
+    if (this.places >= maxConcurrentTurns) throw tooMany('replica');
     const giveBack = this.owners.take(caller);
-    if (giveBack === null) throw tooManyTurns({ scope: 'owner', retryAfterMs });
+    if (giveBack === null) throw tooMany('owner');
     this.places++;
     return () => {
       this.places--;
       giveBack();
     };
+  }
+
+  /** Counts a turn that is refused; gives the error its caller gets. */
+  refused(reason: 'TASK_BUSY' | 'REPLICA_DRAINING' | 'TOO_MANY_TURNS', error: A2AError): A2AError {
+    (this.parts.telemetry ?? SILENT_TELEMETRY).count('turns_refused_total', { reason });
+    return error;
   }
 
   /** Runs a turn's executor; its place is free again when that has returned. */

@@ -1,7 +1,7 @@
 import { ClusterError, isTerminalName } from '@a2a-cluster/core';
 import type { LogHead } from '@a2a-cluster/db';
 import type { EventStream } from '@a2a-cluster/event-stream';
-import type { HeldLease, Heartbeat } from '@a2a-cluster/lease-store';
+import type { HeldLease, Heartbeat, LostCause } from '@a2a-cluster/lease-store';
 import type { LeaseAuthority } from '@a2a-cluster/task-store';
 import { Deferred } from './deferred.js';
 
@@ -13,7 +13,8 @@ export interface TurnLeaseOptions {
   readonly stream: EventStream;
   /** Fires when nothing may be written any more. */
   readonly lost: AbortSignal;
-  onLost(cause: string): void;
+  /** `known`: what the heartbeat has not noticed yet. */
+  onLost(cause: string, known?: LostCause): void;
   onCancelRequested(ageMs: number): void;
 }
 
@@ -106,6 +107,11 @@ export class TurnLease {
     this.lease?.judge();
   }
 
+  /** It is no longer its turn's, as somebody else than the heartbeat has found. */
+  noteLost(cause: LostCause): void {
+    this.lease?.noteLost(cause);
+  }
+
   /** The right to write. @throws ClusterError `BUG` before there is a lease. */
   authority(): LeaseAuthority {
     const { lease, opened: epoch } = this;
@@ -118,11 +124,13 @@ export class TurnLease {
   private onHead(head: LogHead | null): void {
     const { onLost, onCancelRequested, holder } = this.options;
     if (this.over || this.dropping || this.opened === undefined) return;
-    if (head === null) return onLost('the task is gone');
+    if (head === null) return onLost('the task is gone', 'gone');
     // Read before the turn was opened: it says nothing of it.
     if (head.version < this.opened) return;
-    if (isTerminalName(head.state)) return onLost('the task has ended');
-    if (head.lease?.epoch !== this.opened || head.lease.holder !== holder) return onLost('the lease is gone');
+    if (isTerminalName(head.state)) return onLost('the task has ended', 'gone');
+    if (head.lease === null) return onLost('the lease is gone', 'gone');
+    if (head.lease.epoch !== this.opened || head.lease.holder !== holder)
+      return onLost('the lease is gone', 'taken');
     if (head.lease.cancelAgeMs !== null) onCancelRequested(head.lease.cancelAgeMs);
   }
 }

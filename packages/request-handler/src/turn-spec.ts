@@ -1,5 +1,5 @@
 import type { Message, Task } from '@a2a-js/sdk';
-import type { Clock, Logger, Scope } from '@a2a-cluster/core';
+import type { Clock, Logger, Scope, Telemetry, TraceContext } from '@a2a-cluster/core';
 import type { EventStream } from '@a2a-cluster/event-stream';
 import type { Heartbeat } from '@a2a-cluster/lease-store';
 import type { Journal } from '@a2a-cluster/task-store';
@@ -28,6 +28,8 @@ export interface TurnParts {
   readonly ttlMs: number;
   readonly options: ResolvedHandlerOptions;
   newId(): string;
+  /** Told of turns: refused, begun, ended. Default: nobody. */
+  readonly telemetry?: Telemetry;
 }
 
 /** A turn that a follow-up has opened. */
@@ -49,6 +51,8 @@ export interface TurnSpec {
   readonly userMessage: Message;
   /** Null: a new task. */
   readonly opened: OpenedTurn | null;
+  /** The trace of the request that opened it; undefined: none, or tracing is off. */
+  readonly trace?: TraceContext | undefined;
   /** Called once, when nothing more will be written. */
   onOver(taskId: string): void;
 }

@@ -15,7 +15,7 @@ const MAX_TIMESTAMP_LENGTH = 64;
 
 /** What the writer writes with. */
 export interface TurnWriterOptions {
-  readonly journal: Journal;
+  readonly journal: Pick<Journal, 'create' | 'commit'>;
   readonly taskId: string;
   readonly contextId: string;
   readonly scope: Scope;

@@ -1,4 +1,4 @@
-import { FAILURE_TEXT, isClusterError, sleep } from '@a2a-cluster/core';
+import { detached, FAILURE_TEXT, isClusterError, sleep } from '@a2a-cluster/core';
 import type { SweepBatch, SweepOutcome } from '@a2a-cluster/db';
 import type { BadRows, FailedRow } from './bad-rows.js';
 import type { AbandonedTaskSweeperOptions, SweepResult } from './sweeper.js';
@@ -144,12 +144,13 @@ export class SweepPass {
 
   async #sweep(batch: Pick<SweepBatch, 'limit' | 'taskId' | 'except'>): Promise<SweepOutcome> {
     const { journal, sweeperId, clock } = this.#options;
-    const outcome = await journal.sweep({
+    const full = {
       ...batch,
       sweeper: sweeperId,
       statusTimestamp: clock.wallIso(),
       text: FAILURE_TEXT.replica_lost,
-    });
+    };
+    const outcome = await detached(() => journal.sweep(full));
     const failed = outcome.swept.filter((lease) => lease.failed !== null).length;
     this.#failed += failed;
     this.#dropped += outcome.swept.length - failed;

@@ -1,4 +1,11 @@
-import { createSilentLogger, type Clock, type Logger } from '@a2a-cluster/core';
+import {
+  createSilentLogger,
+  SILENT_TELEMETRY,
+  traced,
+  type Clock,
+  type Logger,
+  type Telemetry,
+} from '@a2a-cluster/core';
 import type { CancelWrite, Database, SweepBatch, SweepOutcome, SweptLease } from '@a2a-cluster/db';
 import { FAILURE_TEXT } from '@a2a-cluster/core';
 import { commitEvents } from './journal-commit.js';
@@ -18,7 +25,12 @@ export interface JournalOptions {
   readonly ttlMs: number;
   /** Told of every commit, once, after it. */
   readonly onCommitted: CommitListener;
+  /** Told of commits, of writes that were refused and of leases that were swept. Default: nobody. */
+  readonly telemetry?: Telemetry;
 }
+
+/** Ids of tasks in a span. */
+const MOST_IDS = 20;
 
 /** Attempts of a cancel before a fault is the caller's. */
 const MOST_CANCEL_TRIES = 5;
@@ -32,6 +44,7 @@ export function createJournal(options: JournalOptions): Journal {
     logger: options.logger ?? createSilentLogger(),
     ttlMs: options.ttlMs,
     committed: guarded(options),
+    telemetry: options.telemetry ?? SILENT_TELEMETRY,
   };
   const sweepOne = async (taskId: string): Promise<void> => {
     const statusTimestamp = options.clock.wallIso();
@@ -64,7 +77,24 @@ function guarded(options: JournalOptions): CommitListener {
   };
 }
 
-async function cancel(context: JournalContext, request: CancelWrite): Promise<CancelResult> {
+function cancel(context: JournalContext, request: CancelWrite): Promise<CancelResult> {
+  return traced('a2a.commit', async (span) => {
+    const { taskId, epoch, holder, expectedVersion } = request;
+    span.note(() => ({
+      'a2a.task_id': taskId,
+      'a2a.epoch': epoch,
+      'a2a.replica_id': holder,
+      'a2a.events': 1,
+    }));
+    const result = await writeCancel(context, request);
+    span.note(() =>
+      result.ok ? { 'a2a.seq': result.version } : { 'a2a.refusal': `not at ${expectedVersion}` },
+    );
+    return result;
+  });
+}
+
+async function writeCancel(context: JournalContext, request: CancelWrite): Promise<CancelResult> {
   const own = { taskId: request.taskId, seq: request.expectedVersion + 1, events: [request.event] };
   let uncertain = false;
   for (let tries = 0; ; tries++) {
@@ -93,14 +123,26 @@ function announceCancel(context: JournalContext, request: CancelWrite): CancelRe
   return { ok: true, version };
 }
 
-async function sweep(context: JournalContext, batch: SweepBatch): Promise<SweepOutcome> {
-  const outcome = await context.statements.sweep(batch);
-  for (const swept of outcome.swept) announceSwept(context, batch, swept);
-  return outcome;
+function sweep(context: JournalContext, batch: SweepBatch): Promise<SweepOutcome> {
+  return traced('a2a.sweep', async (span) => {
+    const outcome = await context.statements.sweep(batch);
+    for (const swept of outcome.swept) announceSwept(context, batch, swept);
+    span.note(() => ({
+      'a2a.replica_id': batch.sweeper,
+      'a2a.sweep.candidates': outcome.candidates,
+      'a2a.sweep.failed': outcome.swept.filter(({ failed }) => failed !== null).length,
+      'a2a.sweep.dropped': outcome.swept.filter(({ failed }) => failed === null).length,
+      // A mass death must not make a span of megabytes.
+      'a2a.task_id': outcome.swept.slice(0, MOST_IDS).map(({ taskId }) => taskId),
+    }));
+    return outcome;
+  });
 }
 
 function announceSwept(context: JournalContext, batch: SweepBatch, swept: SweptLease): void {
-  const { taskId, scope, epoch, holder, failed } = swept;
+  const { taskId, scope, epoch, holder, failed, expiredForMs } = swept;
+  context.telemetry.count('leases_swept_total', { verdict: failed === null ? 'dropped' : 'failed' });
+  context.telemetry.observe('sweep_lag_seconds', expiredForMs / 1_000);
   if (failed === null) {
     context.logger.info({ taskId, epoch, holder }, 'dropped the lease of a turn that had ended');
     return;

@@ -1,6 +1,6 @@
-import { isTerminalName, type CommitRefusal, type EventRow } from '@a2a-cluster/core';
+import { isTerminalName, traced, type CommitRefusal, type EventRow, type OpenSpan } from '@a2a-cluster/core';
 import type { Look, WriteOutcome } from '@a2a-cluster/db';
-import { attempt, foundOwn, pause, rowsOf, type JournalContext } from './journal-context.js';
+import { attempt, foundOwn, measureCommit, pause, rowsOf, type JournalContext } from './journal-context.js';
 import type { CommitRequest, CommitResult } from './journal.js';
 
 /** A look at a refused write; see {@link judgeRefusal}. */
@@ -10,11 +10,28 @@ type Judgement = CommitRefusal | 'retry';
 type Step = CommitRefusal | null | 'again';
 
 /** Writes a batch of a turn under its lease: see `Journal.commit`. */
-export async function commitEvents(context: JournalContext, request: CommitRequest): Promise<CommitResult> {
+export function commitEvents(context: JournalContext, request: CommitRequest): Promise<CommitResult> {
+  return traced('a2a.commit', (span) => write(context, request, span));
+}
+
+async function write(context: JournalContext, request: CommitRequest, span: OpenSpan): Promise<CommitResult> {
+  const { taskId, epoch, holder } = request.authority;
+  span.note(() => ({
+    'a2a.task_id': taskId,
+    'a2a.epoch': epoch,
+    'a2a.replica_id': holder,
+    'a2a.events': request.events.length,
+  }));
   const adopted: EventRow[] = [];
+  const beganAtMs = context.clock.monotonicMs();
   const writer = new CommitWriter(context, request, adopted);
   const refusal = await writer.run();
-  if (refusal !== null) return { ok: false, refusal };
+  if (refusal !== null) {
+    span.note(() => ({ 'a2a.refusal': refusal }));
+    return { ok: false, refusal };
+  }
+  span.note(() => ({ 'a2a.seq': writer.version }));
+  measureCommit(context, { beganAtMs, events: request.events.length });
   writer.announce();
   return { ok: true, version: writer.version, adopted };
 }
@@ -90,6 +107,7 @@ class CommitWriter {
   /** The writer has given up, but the events are in the log: whoever follows it here hears of them all the same. */
   private landedLate(outcome: WriteOutcome): void {
     if (outcome.ok) this.announce();
+    else this.context.telemetry.count('late_writes_refused_total');
   }
 
   private landed(): Promise<boolean> {
@@ -113,7 +131,7 @@ class CommitWriter {
     if (answer.kind !== 'answer') return this.faulted(answer.cause);
     if (answer.value === 'landed') return null;
     if (answer.value === 'conflict') return this.adopt();
-    if (answer.value !== 'retry') return answer.value;
+    if (answer.value !== 'retry') return this.refuse(answer.value);
     return (await authority.renewNow()) === 'lost' ? 'lease_lost' : 'again';
   }
 
@@ -137,12 +155,17 @@ class CommitWriter {
     if (read.kind === 'lost') return 'lease_lost';
     if (read.kind !== 'answer') return this.faulted(read.cause);
     const ours = read.value.every((row) => row.kind === 'message' && row.epoch === authority.epoch);
-    if (!ours || read.value.length === 0) return 'conflict';
+    if (!ours || read.value.length === 0) return this.refuse('conflict');
     this.adopted.push(...read.value);
     this.expectedVersion += read.value.length;
     // The place an earlier attempt aimed at is taken: it can no longer land.
     this.uncertain = false;
     return 'again';
+  }
+
+  private refuse(refusal: CommitRefusal): CommitRefusal {
+    this.context.telemetry.count('late_writes_refused_total');
+    return refusal;
   }
 
   /** Tells of the stored batch. Adopted rows were told by whoever wrote them. */

@@ -1,4 +1,4 @@
-import type { Clock, EventRow, Logger, NewEvent } from '@a2a-cluster/core';
+import type { Clock, EventRow, Logger, NewEvent, Telemetry } from '@a2a-cluster/core';
 import { isClusterError, sleep } from '@a2a-cluster/core';
 import type { JournalStatements, LogStatements } from '@a2a-cluster/db';
 import type { CommitListener } from './journal.js';
@@ -11,6 +11,7 @@ export interface JournalContext {
   readonly logger: Logger;
   readonly ttlMs: number;
   readonly committed: CommitListener;
+  readonly telemetry: Telemetry;
 }
 
 /** First pause between attempts; it doubles up to {@link LONGEST_PAUSE_MS}. */
@@ -85,6 +86,15 @@ export async function foundOwn(
   const first = own.events[0];
   if (first === undefined) return false;
   return context.statements.findOwnWrite({ taskId: own.taskId, seq: own.seq, writeId: first.writeId });
+}
+
+/** Measures a batch that is stored: how long it took, every attempt included, and how many events it had. */
+export function measureCommit(
+  context: JournalContext,
+  stored: { readonly beganAtMs: number; readonly events: number },
+): void {
+  context.telemetry.observe('commit_seconds', (context.clock.monotonicMs() - stored.beganAtMs) / 1_000);
+  context.telemetry.observe('commit_events', stored.events);
 }
 
 /** The rows a stored batch has become. */

@@ -1,13 +1,33 @@
+import { traced, type OpenSpan } from '@a2a-cluster/core';
 import type { CreateOutcome } from '@a2a-cluster/db';
-import { attempt, foundOwn, pause, rowsOf, type JournalContext } from './journal-context.js';
+import { attempt, foundOwn, measureCommit, pause, rowsOf, type JournalContext } from './journal-context.js';
 import type { CreateRequest, CreateResult } from './journal.js';
 
 /** The epoch of a task's first turn: the seq of the event that opened it. */
 const FIRST_EPOCH = 1;
 
 /** Writes a new task with its first events and its lease: see `Journal.create`. */
-export async function createTask(context: JournalContext, request: CreateRequest): Promise<CreateResult> {
+export function createTask(context: JournalContext, request: CreateRequest): Promise<CreateResult> {
+  return traced('a2a.commit', async (span) => {
+    span.note(() => ({
+      'a2a.task_id': request.taskId,
+      'a2a.epoch': FIRST_EPOCH,
+      'a2a.replica_id': request.holder,
+      'a2a.events': request.events.length,
+    }));
+    const created = await write(context, request);
+    noteOutcome(span, created);
+    return created;
+  });
+}
+
+function noteOutcome(span: OpenSpan, created: CreateResult): void {
+  span.note(() => (created.ok ? { 'a2a.seq': created.version } : { 'a2a.refusal': created.refusal }));
+}
+
+async function write(context: JournalContext, request: CreateRequest): Promise<CreateResult> {
   const { lost, ...statement } = request;
+  const beganAtMs = context.clock.monotonicMs();
   const own = { taskId: request.taskId, seq: 1, events: request.events };
   const onLate = (late: CreateOutcome): void => void (late.ok && announce(context, request));
   /** When the earliest attempt that may have landed was sent. */
@@ -22,6 +42,7 @@ export async function createTask(context: JournalContext, request: CreateRequest
     if (judged.kind === 'lost') return { ok: false, refusal: 'lease_lost' };
     if (judged.kind === 'answer') {
       if (judged.value === false) return { ok: false, refusal: 'conflict' };
+      measureCommit(context, { beganAtMs, events: request.events.length });
       announce(context, request);
       return { ok: true, version: request.events.length, sentAtMs: sinceMs ?? sentAtMs };
     }

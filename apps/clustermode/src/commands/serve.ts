@@ -11,6 +11,7 @@ import { EXIT_OK } from '../exit-code.js';
 import { listen, type HttpServer } from '../http-server.js';
 import { captureConsole, createLog } from '../log.js';
 import { composeOperator, listenForOperator } from '../operator/compose-operator.js';
+import { createTelemetryMetrics, type TelemetryMetrics } from '../operator/telemetry-metrics.js';
 import { watchStopSignals } from '../stop-signals.js';
 import { warnAbout } from './warnings.js';
 
@@ -45,8 +46,12 @@ export async function serve({ config, migrate }: ServeOptions): Promise<number> 
     operatorServer = await listenForOperator(config.operator);
     const agent = await loadAgent(config.agentModule);
     if (migrate) await migrateFirst(config, log);
-    const cluster = await composeCluster({ config, agent, logger: log, port: server.port });
-    await run({ cluster, server, operatorServer, config, log });
+    const telemetry = createTelemetryMetrics();
+    const cluster = await composeCluster({
+      ...{ config, agent, logger: log, port: server.port },
+      telemetry: telemetry.telemetry,
+    });
+    await run({ cluster, telemetry, server, operatorServer, config, log });
     const { replicaId } = cluster.status();
     if (operatorServer !== undefined)
       log.info(
@@ -65,17 +70,18 @@ export async function serve({ config, migrate }: ServeOptions): Promise<number> 
 
 interface Running {
   readonly cluster: Cluster;
+  readonly telemetry: TelemetryMetrics;
   readonly server: HttpServer;
   readonly operatorServer: HttpServer | undefined;
   readonly config: Config;
   readonly log: Logger;
 }
 
-async function run({ cluster, server, operatorServer, config, log }: Running): Promise<void> {
+async function run({ cluster, telemetry, server, operatorServer, config, log }: Running): Promise<void> {
   try {
     const jwt =
       config.jwt === undefined ? undefined : await createJwtVerifier({ config: config.jwt, logger: log });
-    const operator = composeOperator({ cluster, config, log });
+    const operator = composeOperator({ cluster, config, log, telemetry });
     operatorServer?.serve(operator.app);
     server.serve(
       createApp({

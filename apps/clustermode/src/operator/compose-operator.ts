@@ -1,20 +1,26 @@
 import type { Express, Router } from 'express';
 import type { Cluster } from '@a2a-cluster/cluster';
-import type { Logger } from '@a2a-cluster/core';
+import { createSystemClock, type Logger } from '@a2a-cluster/core';
 import type { Config } from '../config.js';
+import type { Health } from '../health.js';
 import { listen, type HttpServer } from '../http-server.js';
-import { createMetrics, type Metrics } from './metrics.js';
+import { cachedReading } from './cached-reading.js';
+import { clusterReadings, type ClusterViews } from './cluster-readings.js';
+import { createMetrics, type Metrics, type Reading } from './metrics.js';
 import { createOperatorApp } from './operator-app.js';
 import type { OperatorConfig } from './operator-config.js';
 import { operatorAccessOf, operatorRoutes } from './operator-routes.js';
 import { pushReadings } from './push-readings.js';
 import { replicaReadings } from './replica-readings.js';
+import type { TelemetryMetrics } from './telemetry-metrics.js';
 
 /** What {@link composeOperator} needs. */
 export interface ComposeOperatorOptions {
   readonly cluster: Cluster;
   readonly config: Config;
   readonly log: Logger;
+  /** What the cluster was made with. */
+  readonly telemetry: TelemetryMetrics;
 }
 
 /** The operator's side of a replica. */
@@ -27,17 +33,33 @@ export interface OperatorParts {
 }
 
 /** Puts the routes of the operator together. Another route is one line here. */
-export function composeOperator({ cluster, config, log }: ComposeOperatorOptions): OperatorParts {
+export function composeOperator(options: ComposeOperatorOptions): OperatorParts {
+  const { cluster, config, log, telemetry } = options;
   const metrics = createMetrics({
-    collect: async () => [...replicaReadings(cluster.status()), ...(await pushReadings(cluster, log))],
+    collect: collectorOf(cluster, log),
     logger: log,
+    registries: [telemetry.registry],
   });
   const routes = operatorRoutes({
     access: operatorAccessOf(config.operator, config.host),
     routes: { '/metrics': metrics.handler },
   });
-  const health = (): { ready: boolean; reasons: readonly string[] } => ({ ...cluster.status() });
+  const health = (): Health => ({ ...cluster.status() });
   return { metrics, routes, app: createOperatorApp({ routes, health, logger: log }) };
+}
+
+/** What the database says of all replicas is read at most so often by each of them, however often it is scraped. */
+const DATABASE_MAX_AGE_MS = 5_000;
+
+function collectorOf(cluster: Cluster, log: Logger): () => Promise<readonly Reading[]> {
+  const kept = { clock: createSystemClock(), maxAgeMs: DATABASE_MAX_AGE_MS };
+  const push = { counts: cachedReading({ ...kept, read: () => cluster.operator.push.counts() }) };
+  const views: ClusterViews = {};
+  return async () => [
+    ...replicaReadings(cluster.status()),
+    ...(await pushReadings({ status: () => cluster.status(), operator: { push } }, log)),
+    ...(await clusterReadings(views, log)),
+  ];
 }
 
 /**

@@ -49,13 +49,15 @@ export interface MetricsOptions {
   /** Asked each time the metrics are. What it throws is logged, and the other metrics are shown without it. */
   readonly collect?: () => readonly Reading[] | Promise<readonly Reading[]>;
   readonly logger: Logger;
+  /** Registries that are shown as well; no name may stand in two. */
+  readonly registries?: readonly Pick<Registry, 'metrics'>[];
   /** Whether those of the process are among them: memory, CPU, event loop; default true. */
   readonly ofProcess?: boolean;
 }
 
 /** Metrics in a registry of their own. */
 export function createMetrics(options: MetricsOptions): Metrics {
-  const { collect = () => [], logger, ofProcess = true } = options;
+  const { collect = () => [], logger, registries = [], ofProcess = true } = options;
   const registry = new Registry();
   if (ofProcess) collectDefaultMetrics({ register: registry });
   const read = async (): Promise<string> => {
@@ -68,7 +70,8 @@ export function createMetrics(options: MetricsOptions): Metrics {
   };
   const router = express.Router();
   router.get('/', async (_req, res) => {
-    const text = (await registry.metrics()) + (await read());
+    const shown = await Promise.all([registry, ...registries].map((one) => one.metrics()));
+    const text = [...shown, await read()].join('');
     res.setHeader('Content-Type', registry.contentType);
     res.end(text);
   });

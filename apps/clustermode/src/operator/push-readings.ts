@@ -1,15 +1,18 @@
-import type { Cluster } from '@a2a-cluster/cluster';
+import type { ClusterStatus, PushOperator } from '@a2a-cluster/cluster';
 import { errorText, type Logger } from '@a2a-cluster/core';
 import type { Reading } from './metrics.js';
+
+/** What is asked about webhooks. */
+export interface PushViews {
+  status(): Pick<ClusterStatus, 'push'>;
+  readonly operator: { readonly push: Pick<PushOperator, 'counts'> };
+}
 
 /**
  * Readings about webhooks: what this replica does, and what the database says of all (the same on every replica; take
  * one of them). Without push there are none; while the database does not answer, only the replica's own.
  */
-export async function pushReadings(
-  cluster: Pick<Cluster, 'operator' | 'status'>,
-  logger: Logger,
-): Promise<readonly Reading[]> {
+export async function pushReadings(cluster: PushViews, logger: Logger): Promise<readonly Reading[]> {
   const { push } = cluster.status();
   if (push === null) return [];
   const ends = Object.entries(push.ends).map(([end, value]): Reading => ({
@@ -27,7 +30,7 @@ export async function pushReadings(
   ];
 }
 
-async function backlog(cluster: Pick<Cluster, 'operator'>, logger: Logger): Promise<readonly Reading[]> {
+async function backlog(cluster: Pick<PushViews, 'operator'>, logger: Logger): Promise<readonly Reading[]> {
   try {
     const { waiting, retrying, disabled, deadLetters } = await cluster.operator.push.counts();
     return [

@@ -10,9 +10,27 @@ export function replicaReadings(status: ClusterStatus): readonly Reading[] {
     gauge('held_leases', 'Leases that this replica renews', status.heldLeases),
     gauge('heartbeat_age_seconds', 'Age of the last answered heartbeat', inSeconds(status.lastBeatAgeMs)),
     gauge('database_age_seconds', 'Age of the last answer of the database', inSeconds(status.databaseAgeMs)),
-    gauge('stream_tails', 'Tasks whose events are followed here', stream.tails),
+    gauge('stream_tails', 'Subscribers that follow a task here', stream.tails),
+    listening(stream),
+    gauge(
+      'event_loop_stall_seconds',
+      'The longest time this process ran nothing, lately',
+      status.eventLoopDelayMs / 1_000,
+    ),
   ];
   return all.filter((reading): reading is Reading => reading !== undefined);
+}
+
+/** Where the mode is not `listen` there is no such connection, and 0 is no fault. */
+function listening({ mode, listening: stands }: ClusterStatus['stream']): Reading {
+  const help = 'Whether hints of other replicas arrive by a connection that stands: 1 or 0';
+  return {
+    type: 'gauge',
+    name: 'a2a_cluster_hints_listening',
+    help,
+    value: stands ? 1 : 0,
+    labels: { mode },
+  };
 }
 
 function gauge(name: string, help: string, value: number | undefined): Reading | undefined {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { decodeEvent, encodeEvent, failureReasonOf } from '@a2a-cluster/core';
+import { createSystemClock, decodeEvent, encodeEvent, failureReasonOf } from '@a2a-cluster/core';
 import type { SweptLease } from '../statements/journal-statements.js';
 import { HOLDER, event, followUp, sweepOf, writeOf } from './context.js';
 import type { ContractContext, MadeTask } from './context.js';
@@ -7,6 +7,7 @@ import type { ContractContext, MadeTask } from './context.js';
 /** What a sweep does to expired leases (protocol 6). */
 export function describeSweep(context: ContractContext): void {
   describe('the verdict', () => describeVerdict(context));
+  describe('the age of an expiry', () => describeAge(context));
   describe('which leases a sweep takes', () => describeBatch(context));
   describe('several sweepers', () => describeParallel(context));
   describe('leases without a task', () => describeOrphans(context));
@@ -23,7 +24,8 @@ function describeVerdict(context: ContractContext): void {
     const swept = await sweepOne(task);
     const { taskId, scope, holder } = task;
     const seq = before.version + 1;
-    expect(swept).toEqual([{ taskId, scope, holder, epoch, failed: { seq, payload: expect.any(String) } }]);
+    const failed = { seq, payload: expect.any(String) };
+    expect(swept).toEqual([{ taskId, scope, holder, epoch, expiredForMs: expect.any(Number), failed }]);
     const after = await context.read(task);
     expect(after).toMatchObject({ state: 'TASK_STATE_FAILED', version: seq, lease: null });
     const row = { seq, kind: 'statusUpdate', holder: 'replica-sweeper', epoch, messageId: null };
@@ -35,7 +37,8 @@ function describeVerdict(context: ContractContext): void {
   async function expectDropped(task: MadeTask): Promise<void> {
     const before = await context.read(task);
     const { taskId, scope, holder, epoch } = task;
-    expect(await sweepOne(task)).toEqual([{ taskId, scope, holder, epoch, failed: null }]);
+    const expiredForMs: unknown = expect.any(Number);
+    expect(await sweepOne(task)).toEqual([{ taskId, scope, holder, epoch, expiredForMs, failed: null }]);
     expect(await context.read(task)).toEqual({ ...before, lease: null });
   }
 
@@ -92,6 +95,22 @@ function describeVerdict(context: ContractContext): void {
     expect(await context.db.journal.commit(writeOf(task))).toEqual({ ok: false });
     expect(await context.db.leases.beat({ holder: HOLDER, ttlMs: 60_000, leases: [task] })).toEqual([]);
     expect(await context.db.journal.openTurn(followUp(task))).toEqual({ ok: true, epoch: 2 });
+  });
+}
+
+function describeAge(context: ContractContext): void {
+  test('says how long ago the lease had expired', async () => {
+    const clock = createSystemClock();
+    const task = await context.makeTask();
+    await context.expire(task);
+    const beganMs = clock.monotonicMs();
+    const listed = await context.db.leases.listLeases(1_000);
+    const [swept] = (await context.db.journal.sweep(sweepOf({ taskId: task.taskId }))).swept;
+    const tookMs = clock.monotonicMs() - beganMs;
+    const atLeastMs = -(listed.find((lease) => lease.taskId === task.taskId)?.remainingMs ?? NaN);
+    // Moments are kept in whole milliseconds somewhere on the way.
+    expect(swept?.expiredForMs).toBeGreaterThanOrEqual(Math.max(0, atLeastMs - 1));
+    expect(swept?.expiredForMs).toBeLessThanOrEqual(atLeastMs + tookMs + 2);
   });
 }
 

@@ -39,7 +39,8 @@ function sweepOne(tables: MemoryTables, lease: LeaseRecord, batch: SweepBatch): 
   const verdict = verdictOn({ state: task?.state ?? null, pending: lease.pending });
   const failed = task && verdict === 'fail' ? failTurn(tables, { task, lease, batch }) : null;
   tables.leases.delete(lease.taskId);
-  return { taskId: lease.taskId, scope: lease.scope, holder: lease.holder, epoch: lease.epoch, failed };
+  const { taskId, scope, holder, epoch } = lease;
+  return { taskId, scope, holder, epoch, expiredForMs: tables.nowMs() - lease.expiresAtMs, failed };
 }
 
 function failTurn(

@@ -10,6 +10,9 @@ import { endLease, insertEvents, updateTask } from './writes.js';
 /** `2026-01-31T12:00:00.123Z` of the lease's end. */
 const EXPIRED_AT = `CONCAT(LEFT(DATE_FORMAT(expires_at, '%Y-%m-%dT%H:%i:%s.%f'), 23), 'Z') AS expired_at`;
 
+/** In microseconds, by the same clock that judges the expiry. */
+const EXPIRED_FOR_US = 'TIMESTAMPDIFF(MICROSECOND, expires_at, NOW(6)) AS expired_for_us';
+
 /**
  * Takes expired leases and ends their turns, in one transaction (protocol 6). Candidates are read without locks:
  * a locking scan by `expires_at` would stand in the way of beats. Expiry is judged again under the locks.
@@ -42,7 +45,8 @@ function candidatesOf({ taskId, except = [], limit }: SweepBatch): Statement {
 /** FORCE INDEX: a full scan instead would lock, for a moment, leases that others are beating. */
 const LOCK_TASKS = `SELECT id, tenant, owner, context_id, version, state FROM tasks FORCE INDEX (PRIMARY)
   WHERE id IN (?) ORDER BY id FOR UPDATE SKIP LOCKED`;
-const LOCK_LEASES = `SELECT task_id, holder, epoch, pending, ${EXPIRED_AT} FROM task_leases FORCE INDEX (PRIMARY)
+const LOCK_LEASES = `SELECT task_id, holder, epoch, pending, ${EXPIRED_AT}, ${EXPIRED_FOR_US}
+  FROM task_leases FORCE INDEX (PRIMARY)
   WHERE task_id IN (?) AND expires_at < NOW(6) ORDER BY task_id FOR UPDATE SKIP LOCKED`;
 
 async function sweepTasks(parts: {
@@ -74,7 +78,8 @@ function endTurn(parts: { readonly task: Row; readonly lease: Row; readonly batc
   const epoch = numberAt(lease, 'epoch');
   const pending = numberAt(lease, 'pending') !== 0;
   const scope = { tenant: textAt(task, 'tenant'), owner: textAt(task, 'owner') };
-  const told = { taskId, scope, holder: textAt(lease, 'holder'), epoch };
+  const expiredForMs = numberAt(lease, 'expired_for_us') / 1_000;
+  const told = { taskId, scope, holder: textAt(lease, 'holder'), epoch, expiredForMs };
   if (verdictOn({ state: textAt(task, 'state'), pending }) === 'drop')
     return { swept: { ...told, failed: null }, writes: [endLease(taskId)] };
 

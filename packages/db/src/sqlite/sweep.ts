@@ -6,7 +6,8 @@ import type { SqlRow, SqliteSession } from './session.js';
 import { appendEvents, dropLease, moveTask } from './writes.js';
 
 const CANDIDATES = `
-SELECT x.task_id, t.tenant, t.owner, t.context_id, t.state, t.version, x.holder, x.epoch, x.pending, x.expires_at
+SELECT x.task_id, t.tenant, t.owner, t.context_id, t.state, t.version, x.holder, x.epoch, x.pending, x.expires_at,
+       ${NOW} - x.expires_at AS expired_for
   FROM task_leases x JOIN tasks t ON t.id = x.task_id
  WHERE x.expires_at <= ${NOW} AND (? IS NULL OR x.task_id = ?)
    AND x.task_id NOT IN (SELECT value FROM json_each(?))
@@ -23,7 +24,13 @@ function sweepOne(session: SqliteSession, row: SqlRow, batch: SweepBatch): Swept
   const taskId = textAt(row, 'task_id');
   const epoch = numberAt(row, 'epoch');
   const scope = { tenant: textAt(row, 'tenant'), owner: textAt(row, 'owner') };
-  const told = { taskId, scope, holder: textAt(row, 'holder'), epoch };
+  const told = {
+    taskId,
+    scope,
+    holder: textAt(row, 'holder'),
+    epoch,
+    expiredForMs: numberAt(row, 'expired_for'),
+  };
   const verdict = verdictOn({ state: textAt(row, 'state'), pending: numberAt(row, 'pending') !== 0 });
   if (verdict === 'drop') {
     dropLease(session, taskId);

@@ -105,6 +105,8 @@ export interface SweptLease {
   /** The dead holder. */
   readonly holder: string;
   readonly epoch: number;
+  /** How long ago it had expired when the statement judged it, by the database's clock; never below 0. */
+  readonly expiredForMs: number;
   /** The FAILED event, or null when only the lease was dropped. */
   readonly failed: { readonly seq: number; readonly payload: string } | null;
 }

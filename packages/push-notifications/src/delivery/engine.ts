@@ -12,6 +12,7 @@ import type { ResolvedDeliveryLimits } from './options.js';
 import { ClaimRunner } from './runner.js';
 import { Settler } from './settler.js';
 import { Slots } from './slots.js';
+import { DeliveryOrigins } from './traced-post.js';
 
 /** What {@link DeliveryEngine} needs. */
 export interface EngineParts {
@@ -58,6 +59,7 @@ export class DeliveryEngine {
   private readonly closing = new AbortController();
   /** Tasks of which all that could be claimed is claimed here: what is committed here needs no asking. */
   private readonly covered = new Set<string>();
+  private readonly origins = new DeliveryOrigins();
   private readonly serving = new Set<Promise<void>>();
   private stopped = false;
   private waiters: (() => void)[] = [];
@@ -89,6 +91,7 @@ export class DeliveryEngine {
       settler: this.settler,
       counters: this.counters,
       closing: this.closing.signal,
+      origins: this.origins,
       onRetry: (delayMs) => this.claimer.poll(delayMs),
     });
   }
@@ -110,6 +113,7 @@ export class DeliveryEngine {
   committed({ taskId, rows, ended }: Committed): void {
     const last = rows.at(-1);
     if (last === undefined || this.stopped || rows.every((row) => row.kind === 'message')) return;
+    this.origins.note(taskId);
     const claims = this.book.ofTask(taskId);
     for (const claim of claims) {
       hand(claim, rows);
@@ -248,9 +252,9 @@ export class DeliveryEngine {
   }
 
   private sendLetters(letters: readonly ClaimedDeadLetter[]): void {
-    const { database, client, logger } = this.parts;
+    const { database, client, logger, holder } = this.parts;
     for (const letter of letters)
-      void sendDeadLetter({ database, client, logger, signal: this.closing.signal }, letter);
+      void sendDeadLetter({ database, client, logger, holder, signal: this.closing.signal }, letter);
   }
 
   private tellIdle(): void {

@@ -23,6 +23,7 @@ import { moveTo, type LiveClaim } from './live-claim.js';
 import type { ResolvedDeliveryLimits } from './options.js';
 import type { Settled, Settler, Settling } from './settler.js';
 import type { DeliveryCounters } from './counters.js';
+import { tracedPost, type DeliveryOrigins } from './traced-post.js';
 
 /** What {@link ClaimRunner} needs. */
 export interface RunnerParts {
@@ -33,6 +34,8 @@ export interface RunnerParts {
   readonly logger: Logger;
   readonly limits: ResolvedDeliveryLimits;
   readonly counters: DeliveryCounters;
+  readonly holder: string;
+  readonly origins: DeliveryOrigins;
   /** Aborts when attempts under way are given up. */
   readonly closing: AbortSignal;
   /** A retry of a config was put off for so long. */
@@ -64,11 +67,19 @@ export class ClaimRunner {
       if (stored === null) return await this.disable(claim, 'The stored config cannot be read.');
       const request = await this.requestOf({ claim, row, stored });
       if (request === null) return null;
-      const outcome = await this.parts.client.post(request, this.parts.closing);
+      const outcome = await this.post(claim, row, request);
       return await this.judge({ claim, row, request, outcome });
     } catch (error) {
       return this.faulted(claim, row, error);
     }
+  }
+
+  private post(claim: LiveClaim, row: EventRow, request: WebhookRequest): Promise<WebhookOutcome> {
+    const { client, closing: signal, holder, origins } = this.parts;
+    const { taskId, configId } = claim.push;
+    const event = { taskId, configId, seq: row.seq };
+    const attempt = claim.attempts + 1;
+    return tracedPost({ client, request, signal, event, holder, attempt, origin: origins.of(taskId) });
   }
 
   /** Ends the claim: what is left is for whoever comes next. Gives when it is stored. */

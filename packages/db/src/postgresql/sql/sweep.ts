@@ -60,6 +60,7 @@ c AS MATERIALIZED (
    FOR NO KEY UPDATE OF t SKIP LOCKED),
 k AS MATERIALIZED (
   SELECT c.id, c.tenant, c.owner, c.version, x.epoch, x.holder,
+         (extract(epoch FROM statement_timestamp() - x.expires_at) * 1000)::float8 AS expired_for_ms,
          CASE WHEN c.state NOT IN (${TERMINAL_LIST}) AND (x.pending OR c.state <> 'TASK_STATE_INPUT_REQUIRED')
               THEN ${FAILED_PAYLOAD} END AS payload
     FROM c JOIN task_leases x ON x.task_id = c.id
@@ -94,15 +95,16 @@ export interface SweepRow {
   readonly version: number;
   readonly epoch: number;
   readonly holder: string;
+  readonly expired_for_ms: number;
   readonly payload: string | null;
 }
 
 /** The lease a row stands for, or none. */
 export function toSwept(row: SweepRow): SweptLease[] {
-  const { id, tenant, owner, holder, epoch, payload, version } = row;
+  const { id, tenant, owner, holder, epoch, payload, version, expired_for_ms: expiredForMs } = row;
   if (id === null) return [];
   const failed = payload === null ? null : { seq: version + 1, payload };
-  return [{ taskId: id, scope: { tenant, owner }, holder, epoch, failed }];
+  return [{ taskId: id, scope: { tenant, owner }, holder, epoch, expiredForMs, failed }];
 }
 
 /** Drops expired leases that have no task, which `sweep` never sees because it locks the task first. */
