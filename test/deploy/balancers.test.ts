@@ -122,8 +122,7 @@ for (const kind of balancerKinds) {
 
     beforeAll(async () => {
       for (const number of [1, 2, 3])
-        for (const port of [41241, 41242])
-          servers.push(await startEcho(network.replica(number), port, seen));
+        for (const port of [41241, 41242]) servers.push(await startEcho(network.replica(number), port, seen));
       balancer = await startBalancer(kind, network);
     });
     afterAll(async () => {
@@ -166,7 +165,7 @@ async function streamOn(replica: ReplicaProcess, base: string): Promise<Recordin
 
 /** Waits until the balancer has noticed: a replica that leaves does not answer through it any more. */
 async function untilLeft(base: string, name: string): Promise<void> {
-  for (let absent = 0; absent < 6; ) {
+  for (let absent = 0; absent < 6;) {
     const answer = await fetch(`${base}/readyz`);
     const { replicaId } = (await answer.json()) as { replicaId: string };
     absent = replicaId.startsWith(name) ? 0 : absent + 1;
