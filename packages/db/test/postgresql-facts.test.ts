@@ -18,6 +18,7 @@ const good: Facts = {
     isolation: 'read committed',
   },
   ...{ in_recovery: false, read_only: false, schema: 'public', synchronous_commit: 'on', fsync: 'on' },
+  ...{ full_page_writes: 'on', standbys: 0, synchronous_standbys: '' },
   ...{ lock_timeout: '5s', statement_timeout: '10s', idle_timeout: '5s', has_ledger: true, has_tasks: true },
 };
 
@@ -39,12 +40,20 @@ describe('a server', () => {
     expect(judge).toThrow(message);
   });
 
-  test.each<[Partial<Facts>]>([[{ lock_timeout: '0' }], [{ synchronous_commit: 'off' }], [{ fsync: 'off' }]])(
-    'that works but worse gives a warning: %j',
-    (facts) => {
-      expect(judgeFacts({ ...good, ...facts })).toHaveLength(1);
-    },
-  );
+  test.each<[Partial<Facts>, RegExp]>([
+    [{ lock_timeout: '0' }, /lock_timeout.*ALTER ROLE/],
+    [{ synchronous_commit: 'off' }, /crash of the server loses.*ALTER ROLE/],
+    [{ fsync: 'off', full_page_writes: 'off' }, /fsync is off.*lose or corrupt/],
+    [{ full_page_writes: 'off' }, /full_page_writes is off.*power loss/],
+    [{ synchronous_standbys: 'b', synchronous_commit: 'local' }, /local.*failover/],
+    [{ standbys: 2 }, /^2 other server.*failover.*synchronous_standby_names/],
+  ])('that works but worse gives a warning that names the risk and the way out: %j', (facts, text) => {
+    expect(judgeFacts({ ...good, ...facts })).toEqual([expect.stringMatching(text)]);
+  });
+
+  test('whose standbys are waited for gives none', () => {
+    expect(judgeFacts({ ...good, standbys: 2, synchronous_standbys: 'a, b' })).toEqual([]);
+  });
 });
 
 const serverError = (code: string, severity = 'ERROR'): Error =>

@@ -20,12 +20,14 @@ export const WATCHED_VARIABLES = [
   'autocommit',
   'binlog_format',
   'character_set_client',
+  'innodb_doublewrite',
   'innodb_flush_log_at_trx_commit',
   'innodb_read_only',
   'log_bin',
   'max_allowed_packet',
   'read_only',
   'sql_mode',
+  'sync_binlog',
   'time_zone',
   'transaction_isolation',
   'tx_isolation',
@@ -91,9 +93,18 @@ function hasModes(found: string): boolean {
 /** What works, but with a risk the operator should know. */
 export function warningsOf({ variables }: ServerFacts): readonly string[] {
   const warnings: string[] = [];
-  if (variables['innodb_flush_log_at_trx_commit'] !== '1')
+  const flush = variables['innodb_flush_log_at_trx_commit'];
+  if (flush !== '1')
     warnings.push(
-      'innodb_flush_log_at_trx_commit is not 1: acknowledged events may be lost when the server or its machine stops',
+      `innodb_flush_log_at_trx_commit is ${flush}, not 1: acknowledged events may be lost when ${flush === '2' ? "the server's machine stops" : 'the server or its machine stops'}; SET GLOBAL innodb_flush_log_at_trx_commit = 1`,
+    );
+  if (variables['log_bin'] === 'ON' && variables['sync_binlog'] !== '1')
+    warnings.push(
+      `sync_binlog is ${variables['sync_binlog']}, not 1: when the machine stops the binary log may lack events that were acknowledged, and what replicates from it does too; SET GLOBAL sync_binlog = 1`,
+    );
+  if (variables['innodb_doublewrite'] === 'OFF')
+    warnings.push(
+      'innodb_doublewrite is OFF: a power loss may corrupt tables unless the storage writes whole pages at once; start the server with innodb_doublewrite=ON',
     );
   if (variables['wsrep_on'] === 'ON')
     warnings.push(

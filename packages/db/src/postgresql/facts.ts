@@ -43,9 +43,34 @@ function warningsAbout(facts: Facts): string[] {
     warnings.push(
       `no limit on the server for ${unlimited.join(', ')}: set them on the role (ALTER ROLE .. SET)`,
     );
-  if (facts.synchronous_commit === 'off')
-    warnings.push('synchronous_commit is off: a crash of the server loses the last acknowledged events');
-  if (facts.fsync === 'off')
-    warnings.push('fsync is off: a crash of the server may lose or corrupt everything');
-  return warnings;
+  return [...warnings, ...durabilityWarnings(facts)];
+}
+
+/** What an acknowledged event may get lost by, each with the way out. */
+function durabilityWarnings(facts: Facts): string[] {
+  const { synchronous_commit: commit, synchronous_standbys: waitedFor, standbys } = facts;
+  const waits = waitedFor !== '' && commit !== 'off' && commit !== 'local';
+  const rules: readonly (readonly [boolean, string])[] = [
+    [
+      commit === 'off',
+      `synchronous_commit is off: a crash of the server loses the last acknowledged events; ALTER ROLE .. SET synchronous_commit = 'on'`,
+    ],
+    [
+      facts.fsync === 'off',
+      'fsync is off: a crash of the server may lose or corrupt everything; turn it on in postgresql.conf',
+    ],
+    [
+      facts.full_page_writes === 'off' && facts.fsync !== 'off',
+      'full_page_writes is off: a power loss may corrupt tables unless the storage writes whole pages at once; turn it on in postgresql.conf',
+    ],
+    [
+      waitedFor !== '' && commit === 'local',
+      `synchronous_commit is local: a failover to a standby may lose the last acknowledged events although synchronous_standby_names is set; ALTER ROLE .. SET synchronous_commit = 'on'`,
+    ],
+    [
+      standbys > 0 && !waits && waitedFor === '',
+      `${standbys} other server(s) follow this one and none is waited for: a failover to one may lose the last acknowledged events; set synchronous_standby_names where that must not be`,
+    ],
+  ];
+  return rules.filter(([holds]) => holds).map(([, sentence]) => sentence);
 }

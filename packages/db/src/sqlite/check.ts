@@ -6,6 +6,7 @@ import { judgeSchema } from '../errors/schema-fault.js';
 import { compareMigrations, type AppliedMigration } from '../migrations/compare-migrations.js';
 import { expectedMigrations } from '../migrations/expected.js';
 import type { SqliteLane } from './connection.js';
+import { fileSystemWarning, type FileSystemProbe } from './file-system.js';
 import type { OpenFile } from './open-file.js';
 import { numberOrNull, textAt } from './rows.js';
 import type { SqliteSession } from './session.js';
@@ -17,15 +18,23 @@ const DEPLOY = 'Make it with `DATABASE_URL=... npx prisma migrate deploy`.';
  * @returns warnings: things that work, only worse.
  * @throws ClusterError, see `Database.check`.
  */
-export async function checkSqlite(target: OpenFile, lane: SqliteLane): Promise<readonly string[]> {
+export async function checkSqlite(
+  target: OpenFile,
+  lane: SqliteLane,
+  probe?: FileSystemProbe,
+): Promise<readonly string[]> {
   await checkPath(target.file);
   await explained(target.file, lane.run({ name: 'check', writes: true, work: () => {} }));
   const applied = await explained(target.file, lane.run({ name: 'check', writes: false, work: readLedger }));
   const schemaWarning = judgeSchema(compareMigrations(applied, expectedMigrations.sqlite));
   const warnings = schemaWarning === null ? [] : [schemaWarning];
   if (target.synchronous === 'NORMAL') {
-    warnings.push('synchronous is NORMAL: a power loss may take the last acknowledged events with it');
+    warnings.push(
+      'synchronous is NORMAL: a power loss may take the last acknowledged events with it; FULL, the default, keeps them',
+    );
   }
+  const fileSystem = await fileSystemWarning(target.file, probe);
+  if (fileSystem !== null) warnings.push(fileSystem);
   return warnings;
 }
 

@@ -12,6 +12,9 @@ SELECT current_setting('server_version_num')::int AS version_num, current_settin
        current_setting('lock_timeout') AS lock_timeout, current_setting('statement_timeout') AS statement_timeout,
        current_setting('idle_in_transaction_session_timeout') AS idle_timeout,
        current_setting('synchronous_commit') AS synchronous_commit, current_setting('fsync') AS fsync,
+       current_setting('full_page_writes') AS full_page_writes,
+       (SELECT count(*)::int FROM pg_stat_replication) AS standbys,
+       current_setting('synchronous_standby_names') AS synchronous_standbys,
        to_regclass('_prisma_migrations') IS NOT NULL AS has_ledger, to_regclass('tasks') IS NOT NULL AS has_tasks`,
 };
 
@@ -32,6 +35,11 @@ export interface Facts {
   readonly idle_timeout: string;
   readonly synchronous_commit: string;
   readonly fsync: string;
+  readonly full_page_writes: string;
+  /** How many servers follow this one now, of whatever kind; roles without rights see their number too. */
+  readonly standbys: number;
+  /** Empty: none is waited for. */
+  readonly synchronous_standbys: string;
   readonly has_ledger: boolean;
   readonly has_tasks: boolean;
 }

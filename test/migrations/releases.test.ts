@@ -1,0 +1,24 @@
+import { describe, expect, jest, test } from '@jest/globals';
+import { availableProviders, createTestDatabase, migrationFiles } from '@a2a-cluster/testing';
+import { recordingOf, releases } from './support/recording.js';
+import { replay } from './support/replay.js';
+
+jest.setTimeout(240_000);
+
+describe.each(releases)('what replicas of %s send', (release) => {
+  test.each(availableProviders())('ends on the tables of now as it did on theirs, on %s', async (provider) => {
+    const recording = recordingOf(release, provider);
+    const names = migrationFiles(provider).map(({ name }) => name);
+    // Migrations are only ever added.
+    expect(names.slice(0, recording.migrations.length)).toEqual(recording.migrations);
+    const database = await createTestDatabase({ provider });
+    try {
+      const { calls, failures, withoutEffect } = await replay({ recording, url: database.url });
+      expect(calls).toBeGreaterThan(400);
+      expect(failures).toEqual([]);
+      expect(withoutEffect).toEqual([]);
+    } finally {
+      await database.drop();
+    }
+  });
+});
