@@ -10,7 +10,7 @@ import { processEnvironment, type Config } from '../config.js';
 import { EXIT_OK } from '../exit-code.js';
 import { listen, type HttpServer } from '../http-server.js';
 import { captureConsole, createLog } from '../log.js';
-import { composeOperator, listenForOperator } from '../operator/compose-operator.js';
+import { composeOperator, listenForOperator, type OperatorParts } from '../operator/compose-operator.js';
 import { createTelemetryMetrics, type TelemetryMetrics } from '../operator/telemetry-metrics.js';
 import { watchStopSignals } from '../stop-signals.js';
 import { warnAbout } from './warnings.js';
@@ -51,7 +51,7 @@ export async function serve({ config, migrate }: ServeOptions): Promise<number> 
       ...{ config, agent, logger: log, port: server.port },
       telemetry: telemetry.telemetry,
     });
-    await run({ cluster, telemetry, server, operatorServer, config, log });
+    const operator = await run({ cluster, telemetry, server, operatorServer, config, log });
     const { replicaId } = cluster.status();
     if (operatorServer !== undefined)
       log.info(
@@ -61,6 +61,7 @@ export async function serve({ config, migrate }: ServeOptions): Promise<number> 
     log.info({ host: config.host, port: server.port, replicaId }, 'listening');
     log.info({ reason: await signals.stop }, 'stopping');
     await cluster.close();
+    operator.close();
   } finally {
     await Promise.all([server.close(), operatorServer?.close()]);
   }
@@ -77,7 +78,8 @@ interface Running {
   readonly log: Logger;
 }
 
-async function run({ cluster, telemetry, server, operatorServer, config, log }: Running): Promise<void> {
+async function run(running: Running): Promise<OperatorParts> {
+  const { cluster, telemetry, server, operatorServer, config, log } = running;
   try {
     const jwt =
       config.jwt === undefined ? undefined : await createJwtVerifier({ config: config.jwt, logger: log });
@@ -96,6 +98,7 @@ async function run({ cluster, telemetry, server, operatorServer, config, log }: 
       }),
     );
     await cluster.start();
+    return operator;
   } catch (cause) {
     await cluster.close();
     throw cause instanceof ClusterError ? cause : new ClusterError('BUG', errorText(cause), { cause });

@@ -2,6 +2,7 @@ import type { Express, Router } from 'express';
 import type { Cluster } from '@a2a-cluster/cluster';
 import { createSystemClock, type Logger } from '@a2a-cluster/core';
 import type { Config } from '../config.js';
+import { composeConsole } from '../console/compose-console.js';
 import type { Health } from '../health.js';
 import { listen, type HttpServer } from '../http-server.js';
 import { cachedReading } from './cached-reading.js';
@@ -30,6 +31,8 @@ export interface OperatorParts {
   readonly routes: Router;
   /** For a listener of its own. */
   readonly app: Express;
+  /** Ends what is open for pages of the console. */
+  close(): void;
 }
 
 /** Puts the routes of the operator together. Another route is one line here. */
@@ -40,12 +43,14 @@ export function composeOperator(options: ComposeOperatorOptions): OperatorParts 
     logger: log,
     registries: [telemetry.registry],
   });
+  const console = composeConsole({ cluster, config, log });
   const routes = operatorRoutes({
     access: operatorAccessOf(config.operator, config.host),
     routes: { '/metrics': metrics.handler },
+    withOwnDoor: { '/console': console.routes },
   });
   const health = (): Health => ({ ...cluster.status() });
-  return { metrics, routes, app: createOperatorApp({ routes, health, logger: log }) };
+  return { metrics, routes, app: createOperatorApp({ routes, health, logger: log }), close: console.close };
 }
 
 /** What the database says of all replicas is read at most so often by each of them, however often it is scraped. */
@@ -54,7 +59,10 @@ const DATABASE_MAX_AGE_MS = 5_000;
 function collectorOf(cluster: Cluster, log: Logger): () => Promise<readonly Reading[]> {
   const kept = { clock: createSystemClock(), maxAgeMs: DATABASE_MAX_AGE_MS };
   const push = { counts: cachedReading({ ...kept, read: () => cluster.operator.push.counts() }) };
-  const views: ClusterViews = {};
+  const views: ClusterViews = {
+    tasks: { counts: cachedReading({ ...kept, read: () => cluster.operator.tasks.counts() }) },
+    replicas: cluster.operator.replicas,
+  };
   return async () => [
     ...replicaReadings(cluster.status()),
     ...(await pushReadings({ status: () => cluster.status(), operator: { push } }, log)),
