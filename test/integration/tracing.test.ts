@@ -159,7 +159,9 @@ describe('tracing', () => {
   });
 
   test('a sweep is a trace of its own, with the tasks it ended', async () => {
-    await open(endless);
+    await trace
+      .getTracer('app')
+      .startActiveSpan('start-up', (span) => open(endless).finally(() => span.end()));
     const taskId = 'of-a-replica-that-died';
     const task = newTask(taskId, 'c', TaskState.TASK_STATE_WORKING);
     await door.database.journal.createTask({

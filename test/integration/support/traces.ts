@@ -1,6 +1,6 @@
 import { context, propagation, trace, type Attributes } from '@opentelemetry/api';
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
-import { W3CTraceContextPropagator } from '@opentelemetry/core';
+import { CompositePropagator, W3CBaggagePropagator, W3CTraceContextPropagator } from '@opentelemetry/core';
 import {
   BasicTracerProvider,
   InMemorySpanExporter,
@@ -21,14 +21,15 @@ export interface Traces {
   off(): void;
 }
 
-/** Registers a provider, a context manager and the W3C propagator, as `tracing.mjs` of the documentation does. */
+/** Registers a provider, a context manager and the propagators of W3C, as `tracing.mjs` of the documentation does. */
 export function switchTracingOn(): Traces {
   const exporter = new InMemorySpanExporter();
   trace.setGlobalTracerProvider(
     new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] }),
   );
   context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
-  propagation.setGlobalPropagator(new W3CTraceContextPropagator());
+  const propagators = [new W3CTraceContextPropagator(), new W3CBaggagePropagator()];
+  propagation.setGlobalPropagator(new CompositePropagator({ propagators }));
   const spans = (name: string, attributes: Attributes = {}): readonly ReadableSpan[] =>
     exporter
       .getFinishedSpans()
