@@ -107,6 +107,7 @@ describe.each(availableProviders())('the metrics of two replicas, on %s', (provi
     expect(await value('turns_refused_total{reason="TOO_MANY_TURNS"}')).toBe(1);
     await first.client.cancel(taskId);
     expect(await moved('turns_ended_total{end="canceled"}')).toBe(1);
+    expect(await value('leases_lost_total{cause="gone"}')).toBe(0);
   });
 
   test('heartbeats are timed, with what was left, and what they renew', async () => {
@@ -138,6 +139,7 @@ describe.each(availableProviders())('the metrics of two replicas, on %s', (provi
   });
 
   test('a write that comes too late is counted, and its lease is lost once', async () => {
+    expect(await value('late_writes_refused_total')).toBe(0);
     // Where the replica hears of the loss by its next read before the write is sent, there is none: then once more.
     await waitUntil({
       what: 'a late write',
@@ -182,7 +184,8 @@ describe.each(availableProviders())('the metrics of two replicas, on %s', (provi
   });
 
   // Only LISTEN brings hints that say of what they are.
-  (provider === 'postgresql' ? test : test.skip)('a hint is timed until its event is delivered', async () => {
+  const onListen = provider === 'postgresql' ? test : test.skip;
+  onListen('a hint is timed until its event is delivered', async () => {
     const taskId = await begin(second, 'wait 1');
     const watcher = first.cluster.requestHandler.resubscribe({ id: taskId, tenant: '' }, callContext(''));
     await watcher.next();

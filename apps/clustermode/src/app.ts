@@ -23,6 +23,7 @@ import { apiHeaders, securityHeaders } from './headers.js';
 import { healthRoutes, type Health } from './health.js';
 import type { BodyLimits } from './limits.js';
 import { admitToTenant } from './tenants.js';
+import { traceRequests } from './trace-requests.js';
 
 /** What {@link createApp} puts together. */
 export interface AppOptions {
@@ -75,7 +76,7 @@ export function createApp(options: AppOptions): Express {
   app.use(healthRoutes(options.health));
   app.use(`/${AGENT_CARD_PATH}`, card({ ...options, requestHandler }));
   if (options.operator !== undefined) app.use(options.operator);
-  app.use(apiHeaders(), authentication.guard);
+  app.use(apiHeaders(), traceRequests(), authentication.guard);
   app.use(JSON_RPC_PATH, shield.answers, retryAfter.jsonRpc, jsonRpcFront(bodyLimits), streaming);
   app.use(JSON_RPC_PATH, jsonRpcHandler(transport), jsonRpcFault(logger));
   app.use(REST_PATH, shield.answers, retryAfter.rest, restFront(bodyLimits), streaming);

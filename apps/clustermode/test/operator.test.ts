@@ -88,6 +88,18 @@ describe('the listener of the operator', () => {
     expect(answer.headers).not.toHaveProperty('x-powered-by');
   });
 
+  test('says at /livez why the process should be started anew, whether it is ready or not', async () => {
+    const stuck = { ready: true, reasons: [], alive: false, notAlive: ['the heartbeat has not run'] };
+    const sick = createOperatorApp({ routes, health: () => stuck, logger: kept.log });
+    const answer = await request(sick).get('/livez');
+    expect([answer.status, answer.headers['cache-control']]).toEqual([503, 'no-store']);
+    expect(answer.body).toEqual({ alive: false, reasons: ['the heartbeat has not run'], pid: process.pid });
+    expect((await request(sick).get('/readyz')).status).toBe(200);
+    const draining = { ready: false, reasons: ['draining'], alive: true, notAlive: [] };
+    const well = createOperatorApp({ routes, health: () => draining, logger: kept.log });
+    expect((await request(well).get('/livez')).status).toBe(200);
+  });
+
   test('writes a line for a token it refuses', async () => {
     const before = (await kept.audited(0)).length;
     await request(app).get('/metrics?token=x').set({ authorization: 'Bearer hunter2' });

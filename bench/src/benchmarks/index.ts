@@ -12,6 +12,7 @@ import { longTurn } from './long-turn.js';
 import { oldSnapshot } from './old-snapshot.js';
 import { pushedTurns } from './pushed-turns.js';
 import { sweep } from './sweep.js';
+import { telemetry } from './telemetry.js';
 import { wakeUp } from './wake-up.js';
 import { inMemory, originalTurns } from './whole-turns.js';
 
@@ -33,4 +34,5 @@ export const benchmarks: readonly Benchmark[] = [
   originalTurns,
   deliveries,
   pushedTurns,
+  telemetry,
 ];

@@ -144,7 +144,7 @@ export class RunningTurn {
   /** Somebody asked to cancel, `ageMs` ago by the database's clock. The first call counts. */
   requestCancel(ageMs: number): void {
     if (this.finished || this.cancelling !== null || this.ending) return;
-    this.logger.info({ ageMs }, 'cancel requested');
+    this.record.cancelRequested(ageMs, this.logger);
     const graceOver = new Deferred<void>();
     this.cancelling = { agentTold: this.tellAgent(this.bus), graceOver };
     this.stopExecutor('the task was cancelled');
@@ -173,7 +173,7 @@ export class RunningTurn {
     // Ends the turn by itself when the deadline has passed: then that is the cause, not how we came to hear of it.
     this.lease.judge();
     if (this.finished) return;
-    if (known !== undefined) this.lease.noteLost(known);
+    if (known !== undefined && this.cancelling === null) this.lease.noteLost(known);
     this.logger.warn({ cause }, 'lost the turn');
     this.stopExecutor('the lease was lost');
     this.muteAgent();

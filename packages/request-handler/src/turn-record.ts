@@ -33,6 +33,7 @@ export class TurnRecord {
   private readonly telemetry: Telemetry;
   private readonly span: OpenSpan;
   private started = false;
+  private cancelled = false;
 
   constructor(
     parts: Pick<TurnParts, 'telemetry' | 'holder'>,
@@ -68,6 +69,12 @@ export class TurnRecord {
     return this.span.run(action);
   }
 
+  /** Somebody wants the turn cancelled: whoever writes the CANCELED then, the turn has not lost it to anybody. */
+  cancelRequested(ageMs: number, logger: Logger): void {
+    logger.info({ ageMs }, 'cancel requested');
+    this.cancelled = true;
+  }
+
   /** The executor, or what was to start it, failed. */
   executorFailed(error: unknown, logger: Logger): void {
     logger.warn({ err: error }, 'the executor failed');
@@ -76,7 +83,8 @@ export class TurnRecord {
 
   /** Nothing more of it will be written. A turn whose executor never began is in no count of ends. */
   ended(end: TurnEnd): void {
-    const how = endOf(end);
+    const isLost = end.outcome.type === 'lost' || end.outcome.type === 'fault';
+    const how = isLost ? (this.cancelled ? 'canceled' : 'lost') : endOf(end);
     if (this.started) this.telemetry.count('turns_ended_total', { end: how });
     this.span.note(() => ({ 'a2a.turn.end': how }));
     if (end.outcome.type === 'fault') this.span.failed(end.outcome.error);
@@ -98,8 +106,7 @@ export function lossOf(refusal: string): LostCause {
   return refusal === 'conflict' ? 'taken' : 'gone';
 }
 
-function endOf({ outcome, answeredByMessage, state }: TurnEnd): string {
-  if (outcome.type === 'lost' || outcome.type === 'fault') return 'lost';
+function endOf({ answeredByMessage, state }: TurnEnd): string {
   return answeredByMessage ? 'message' : (END_OF[state] ?? 'incomplete');
 }
 

@@ -127,7 +127,7 @@ class CommitWriter {
   private async refused(): Promise<Step> {
     const { authority } = this.request;
     const answer = await attempt(() => this.judge(), { lost: authority.lost });
-    if (answer.kind === 'lost') return 'lease_lost';
+    if (answer.kind === 'lost') return this.refuse('lease_lost');
     if (answer.kind !== 'answer') return this.faulted(answer.cause);
     if (answer.value === 'landed') return null;
     if (answer.value === 'conflict') return this.adopt();
@@ -164,7 +164,9 @@ class CommitWriter {
   }
 
   private refuse(refusal: CommitRefusal): CommitRefusal {
-    this.context.telemetry.count('late_writes_refused_total');
+    // The canceller was faster with the same end: nobody was late.
+    const isSettled = refusal === 'terminal' && this.request.state === 'TASK_STATE_CANCELED';
+    if (!isSettled) this.context.telemetry.count('late_writes_refused_total');
     return refusal;
   }
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from '@jest/globals';
-import { createSystemClock, encodeEvent, type NewEvent } from '@a2a-cluster/core';
+import { createSystemClock, encodeEvent, type NewEvent, type Telemetry } from '@a2a-cluster/core';
 import type { Database } from '@a2a-cluster/db';
 import { TaskState } from '@a2a-js/sdk';
 import {
@@ -32,7 +32,11 @@ export class Scene {
 
   constructor(
     readonly database: Database,
-    options: { readonly ttlMs?: number; readonly onCommitted?: () => void } = {},
+    options: {
+      readonly ttlMs?: number;
+      readonly onCommitted?: () => void;
+      readonly telemetry?: Telemetry;
+    } = {},
   ) {
     this.faulty = createFaultyDatabase(database);
     this.journal = createJournal({
@@ -40,6 +44,7 @@ export class Scene {
       clock,
       holder: HOLDER,
       ttlMs: options.ttlMs ?? TTL_MS,
+      ...(options.telemetry === undefined ? {} : { telemetry: options.telemetry }),
       onCommitted: (committed) => {
         this.heard.push(committed);
         options.onCommitted?.();
