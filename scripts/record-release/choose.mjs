@@ -23,6 +23,12 @@ function shapeOf(sql) {
 
 const PREPARATION = 'before ';
 
+/** SQLite's own numbers of rows come out as they were only where a test has emptied the table itself. */
+function namesOldRows(calls) {
+  const first = calls.findIndex(({ sql }) => /\browid IN\b/.test(sql));
+  return first >= 0 && !calls.slice(0, first).some(({ sql }) => sql === 'DELETE FROM push_notification_configs');
+}
+
 /** Calls between tests belong to a preparation, named after the test that follows. */
 function preparationAt(calls, at) {
   return `${PREPARATION}${calls.slice(at).find(({ test }) => test !== null)?.test ?? 'the end'}`;
@@ -47,7 +53,8 @@ function testsOf(lines) {
     const overlaps = calls.some(
       (call, at) => at > 0 && call.startMs < calls[at - 1].endMs && (inTransaction(call) || inTransaction(calls[at - 1])),
     );
-    return { ...test, cost: 1_000 + test.bytes + 200 * calls.length, large, overlaps };
+    const alone = !overlaps && !namesOldRows(calls);
+    return { ...test, cost: 1_000 + test.bytes + 200 * calls.length, large, alone };
   });
 }
 
@@ -68,7 +75,7 @@ function cover(tests, needed) {
 /**
  * @param {object[]} lines what the recorder wrote
  * @returns {{ statements: string[], sessions: Record<string, unknown[]>, tests: object[], left: string[] }}
- *   `left`: statements that only tests send whose calls overlap.
+ *   `left`: statements that cannot be played without the tests they come from, and those not by themselves.
  */
 export function chooseCalls(lines) {
   // Prisma writes the name of the database into its texts.
@@ -82,7 +89,7 @@ export function chooseCalls(lines) {
   });
   const tests = testsOf(calls.map((line, at) => ({ ...line, test: line.test ?? preparationAt(calls, at) })));
   const needed = new Set(tests.flatMap(({ shapes }) => [...shapes]));
-  const alone = tests.filter(({ overlaps }) => !overlaps);
+  const alone = tests.filter((test) => test.alone);
   const small = alone.filter(({ large }) => !large);
   // What is prepared for several tests comes with them all.
   const prepared = tests.filter(({ name }) => name.startsWith(PREPARATION));
@@ -98,17 +105,36 @@ export function chooseCalls(lines) {
     const call = [line.connection, numberOf(general(line.sql)), line.values, line.outcome];
     return waitedMs >= 15 ? [...call, waitedMs] : call;
   };
-  const used = new Set(chosen.flatMap((test) => test.lines.map(({ connection }) => String(connection))));
-  return {
+  // What only such tests send that cannot be played alone is sent all the same, on rows that are not there any more.
+  const shortest = (shape) =>
+    calls
+      .filter(({ sql }) => shapeOf(sql) === shape)
+      .reduce((one, other) => (other.sql.length + JSON.stringify(other.values).length < one.sql.length + JSON.stringify(one.values).length ? other : one));
+  const single = [...needed].map(shortest);
+  const withoutEffect = ([connection, statement, values], line) => {
+    // Without its row it would insert what it only means to change.
+    if (/^\s*INSERT\b/i.test(line.sql)) return [];
+    needed.delete(shapeOf(line.sql));
+    const call = [connection, statement, values, null];
+    return inTransaction(line) ? [call, [connection, numberOf('ROLLBACK'), [], null]] : [call];
+  };
+  const used = new Set([...chosen.flatMap((test) => test.lines), ...single].map(({ connection }) => `${connection}`));
+  const recording = {
     sessions: Object.fromEntries(
       Object.entries(sessions)
         .filter(([connection]) => used.has(connection))
         .map(([connection, list]) => [connection, list.map((line) => callOf(line))]),
     ),
-    tests: tests
-      .filter((test) => chosen.includes(test))
-      .map((test) => ({ name: test.name, calls: test.lines.map((line, at) => callOf(line, test.lines[at - 1])) })),
+    tests: [
+      ...tests
+        .filter((test) => chosen.includes(test))
+        .map((test) => ({
+          name: test.name,
+          calls: test.lines.map((line, at) => callOf(line, test.lines[at - 1])),
+        })),
+      { name: 'one by one', calls: single.flatMap((line) => withoutEffect(callOf(line), line)) },
+    ],
     statements,
-    left: [...needed],
   };
+  return { ...recording, left: [...needed] };
 }

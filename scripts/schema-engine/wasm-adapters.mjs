@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { createRequire } from 'node:module';
 import { connectPostgres, onDatabase, schemaName, sqliteFile } from './connections.mjs';
 import { createSchema, quoted } from './databases.mjs';
+import { EngineError } from './errors.mjs';
 
 const require = createRequire(import.meta.url);
 
@@ -18,6 +19,15 @@ function mendQuotes(query) {
   return asked ? { ...query, sql: `${asked[1]}'${asked[2]}'` } : query;
 }
 
+/** The engine takes the file for itself, in a way that every other process with the file open keeps it from. */
+const inUse = new EngineError(
+  'P1008',
+  'The database file is in use. SQLite is migrated while nobody else has the file open: stop every replica on it, deploy, then start them again.',
+);
+
+/** The adapter's word for it is one that this engine does not know. */
+const isBusy = (error) => error.cause?.kind === 'SocketTimeout' || /^SQLITE_BUSY/.test(error.code ?? '');
+
 /** The engine sends scripts of several statements as one, which better-sqlite3 refuses to prepare. */
 function withScripts(adapter) {
   for (const method of ['executeRaw', 'queryRaw']) {
@@ -29,7 +39,7 @@ function withScripts(adapter) {
         const several = /more than one statement/.test(
           `${error.message} ${JSON.stringify(error.cause ?? '')}`,
         );
-        if (query.args.length > 0 || !several) throw error;
+        if (query.args.length > 0 || !several) throw isBusy(error) ? inUse : error;
         await adapter.executeScript(query.sql);
         return method === 'executeRaw' ? 0 : { columnNames: [], columnTypes: [], rows: [] };
       }
