@@ -45,7 +45,16 @@ function leaseRow(lease: LeaseListing): Row {
   return { taskId, holder, epoch, pending, remainingMs, ageMs, cancelAgeMs, tenant, owner };
 }
 
-function shownLease({ taskId, holder, epoch, remainingMs, ageMs, cancelAgeMs, tenant, owner }: LeaseListing): Row {
+function shownLease({
+  taskId,
+  holder,
+  epoch,
+  remainingMs,
+  ageMs,
+  cancelAgeMs,
+  tenant,
+  owner,
+}: LeaseListing): Row {
   return {
     ...{ task: taskId, holder, epoch, left: shownMs(remainingMs), age: shownMs(ageMs) },
     ...{ 'cancel asked': shownMs(cancelAgeMs), tenant: tenant || null, owner: owner || null },

@@ -50,9 +50,25 @@ export function taskRow(task: OperatorTask): Row {
   };
 }
 
-function shownTask({ taskId, state, tenant, owner, ageMs, idleMs, version, lease, contextId }: OperatorTask): Row {
+function shownTask({
+  taskId,
+  state,
+  tenant,
+  owner,
+  ageMs,
+  idleMs,
+  version,
+  lease,
+  contextId,
+}: OperatorTask): Row {
   return {
-    ...{ task: taskId, state: shownState(state), age: shownMs(ageMs), idle: shownMs(idleMs), events: version },
+    ...{
+      task: taskId,
+      state: shownState(state),
+      age: shownMs(ageMs),
+      idle: shownMs(idleMs),
+      events: version,
+    },
     ...{ holder: lease?.holder ?? null, 'lease left': shownMs(lease?.remainingMs ?? null) },
     ...{ tenant: tenant || null, owner: owner || null, context: contextId },
   };
