@@ -134,7 +134,11 @@ function findOf(options: Options): Partial<FindTasks> {
 
 function states(text: string, before: readonly StateName[]): readonly StateName[] {
   const named = text.split(',').map((word) => {
-    const name = `TASK_STATE_${word.trim().toUpperCase().replaceAll('-', '_').replace(/^TASK_STATE_/, '')}`;
+    const name = `TASK_STATE_${word
+      .trim()
+      .toUpperCase()
+      .replaceAll('-', '_')
+      .replace(/^TASK_STATE_/, '')}`;
     if (STATE_NAMES.includes(name)) return name;
     const known = STATE_NAMES.map((state) => state.replace('TASK_STATE_', '').toLowerCase()).join(', ');
     throw new InvalidArgumentError(`There is no state ${JSON.stringify(word)}; the states are ${known}.`);

@@ -27,7 +27,10 @@ export function flagsOf(options: Options): SettingTexts {
 }
 
 /** Runs the work with the configuration, or says all that is wrong with it; the exit code. */
-export async function withConfig(options: Options, work: (config: Config) => Promise<number>): Promise<number> {
+export async function withConfig(
+  options: Options,
+  work: (config: Config) => Promise<number>,
+): Promise<number> {
   const result = loadConfig({ env: processEnvironment(), flags: flagsOf(options) });
   return result.problems === undefined ? work(result.config) : refuse(result.problems);
 }
@@ -45,4 +48,3 @@ export function wholeNumber(least: number, most: number): (text: string) => numb
     throw new InvalidArgumentError(`It must be a whole number from ${least} to ${most}.`);
   };
 }
-

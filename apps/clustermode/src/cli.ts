@@ -1,6 +1,13 @@
 import { Command, Option } from 'commander';
 import { addDatabaseCommands } from './cli-database.js';
-import { flagsOf, wholeNumber, withConfig, type OnExitCode, type Options, type Parts } from './cli-support.js';
+import {
+  flagsOf,
+  wholeNumber,
+  withConfig,
+  type OnExitCode,
+  type Options,
+  type Parts,
+} from './cli-support.js';
 import { deadLetters, pushes, retryPushes } from './commands/push.js';
 import { crash, exercise } from './commands/scenarios.js';
 import { serve } from './commands/serve.js';

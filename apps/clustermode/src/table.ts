@@ -58,7 +58,9 @@ export function table(rows: readonly Row[], paint: Paint = () => undefined): str
 }
 
 function coloured(text: string, colour: Colour | undefined): string {
-  return colour === undefined ? text : styleText(colour, text, { stream: process.stdout, validateStream: true });
+  return colour === undefined
+    ? text
+    : styleText(colour, text, { stream: process.stdout, validateStream: true });
 }
 
 function printable(value: string | number | boolean): string {

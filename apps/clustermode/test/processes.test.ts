@@ -175,7 +175,7 @@ describe('the commands of an operator', () => {
     };
     expect(await rows('leases')).toMatchObject([{ taskId, holder: expect.stringMatching(/^r7-/), epoch: 1 }]);
     expect(await rows('replicas')).toMatchObject([
-      { holder: expect.stringMatching(/^r7-/), turns: 1, expired: 0 },
+      { replicaId: expect.stringMatching(/^r7-/), phase: 'running', pid: replica.child.pid },
     ]);
     expect(await rows('leases', 'release', taskId)).toEqual({ taskId, outcome: 'failed' });
     expect(await rows('tasks')).toMatchObject([{ taskId, state: 'TASK_STATE_FAILED' }]);

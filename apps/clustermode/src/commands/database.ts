@@ -18,6 +18,8 @@ export interface ListCommandOptions extends DatabaseCommandOptions {
   readonly everyMs?: number | undefined;
 }
 
+const LONG_MS = 3_600_000;
+
 /** Opens the database as a replica would, starts nothing, and closes it again. */
 export async function withOperator(
   config: Config,
@@ -25,9 +27,12 @@ export async function withOperator(
 ): Promise<number> {
   const agent = { executor: createDemoAgent() };
   const cluster = await composeCluster({ config, agent, logger: createSilentLogger() });
+  // The timers of a replica keep no process alive, and an embedded database has nothing else that would.
+  const alive = setInterval(() => {}, LONG_MS);
   try {
     return await work(cluster.operator);
   } finally {
     await cluster.close();
+    clearInterval(alive);
   }
 }

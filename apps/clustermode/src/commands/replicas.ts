@@ -37,28 +37,29 @@ export function replicas(options: ListCommandOptions): Promise<number> {
 
 /** Has a replica take no more turns, or take them again. */
 export function pauseReplica(options: PauseOptions): Promise<number> {
-  const { config, name, pause, wait } = options;
+  const { config, name, json, wait } = options;
   return withOperator(config, async ({ replicas: operator }) => {
     const found = matching(await operator.list(), name);
-    const [replica] = found;
-    if (replica === undefined)
-      return say(options, { outcome: 'not_found', text: `There is no replica ${name}.` });
+    const [first] = found;
+    const replica = first?.replicaId ?? name;
+    const to = { json, replica };
+    if (first === undefined) return say(to, { outcome: 'not_found', text: `There is no replica ${name}.` });
     if (found.length > 1) {
       const names = found.map(({ replicaId }) => replicaId).join(', ');
-      return say(options, {
-        outcome: 'ambiguous',
-        text: `Several replicas are called so, name one: ${names}.`,
-      });
+      const text = `Several replicas are called so, name one: ${names}.`;
+      return say({ json, replica: name }, { outcome: 'ambiguous', text });
     }
-    const { replicaId } = replica;
-    const asked = pause ? await operator.drain(replicaId) : await operator.resume(replicaId);
-    if (!asked) return say(options, { outcome: 'not_found', text: `${replicaId} has closed.` });
-    if (pause && wait) return waitUntilIdle(operator, { ...options, replicaId });
-    const text = pause
-      ? `${replicaId} takes no more turns from its next heartbeat on; those that run go on.`
-      : `${replicaId} takes turns again from its next heartbeat on, unless it is closing.`;
-    return say(options, { outcome: pause ? 'draining' : 'resumed', text });
+    const asked = options.pause ? await operator.drain(replica) : await operator.resume(replica);
+    if (!asked) return say(to, { outcome: 'not_found', text: `${replica} has closed.` });
+    if (options.pause) return wait ? waitUntilIdle(operator, to) : say(to, draining(replica));
+    const text = `${replica} takes turns again from its next heartbeat on, unless it is closing.`;
+    return say(to, { outcome: 'resumed', text });
   });
+}
+
+function draining(replica: string): Said {
+  const text = `${replica} takes no more turns from its next heartbeat on; those that run go on.`;
+  return { outcome: 'draining', text };
 }
 
 /** By its whole name; else by its REPLICA_ID, those alive before those that are silent. */
@@ -79,32 +80,26 @@ interface Said {
 
 const GOOD: ReadonlySet<Said['outcome']> = new Set(['draining', 'drained', 'closed', 'resumed']);
 
-function say({ json, name }: Pick<PauseOptions, 'json' | 'name'>, { text, ...said }: Said): number {
-  process.stdout.write(`${json ? JSON.stringify({ replica: name, ...said }) : text}\n`);
+function say(to: { readonly json: boolean; readonly replica: string }, { text, ...said }: Said): number {
+  process.stdout.write(`${to.json ? JSON.stringify({ replica: to.replica, ...said }) : text}\n`);
   return GOOD.has(said.outcome) ? EXIT_OK : EXIT_FAILED;
 }
 
 async function waitUntilIdle(
   operator: ClusterOperator['replicas'],
-  options: PauseOptions & { readonly replicaId: string },
+  to: { readonly json: boolean; readonly replica: string },
 ): Promise<number> {
-  const { replicaId } = options;
   const clock = createSystemClock();
   const over = untilStopped();
   let before = '';
   while (!over.aborted) {
-    const said = await progress(operator, replicaId);
-    if (said.text !== before) {
-      const code = say(options, said);
-      if (said.outcome !== 'draining') return code;
-    }
+    const said = await progress(operator, to.replica);
+    const code = said.text === before ? EXIT_OK : say(to, said);
+    if (said.outcome !== 'draining') return code;
     before = said.text;
     await sleep({ clock, delayMs: LOOK_MS, signal: over });
   }
-  return say(options, {
-    outcome: 'stopped',
-    text: `Not waited to the end: ${replicaId} drains all the same.`,
-  });
+  return say(to, { outcome: 'stopped', text: `Not waited to the end: ${to.replica} drains all the same.` });
 }
 
 async function progress(operator: ClusterOperator['replicas'], replicaId: string): Promise<Said> {

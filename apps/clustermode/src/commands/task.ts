@@ -1,4 +1,4 @@
-import { isTerminalName, sleep, createSystemClock, type StateName } from '@a2a-cluster/core';
+import { createSystemClock, isTerminalName, sleep, type StateName } from '@a2a-cluster/core';
 import type { ClusterOperator } from '@a2a-cluster/cluster';
 import type { DeadLetterListing, OperatorEvent, OperatorTask, PushListing } from '@a2a-cluster/db';
 import { EXIT_FAILED, EXIT_OK } from '../exit-code.js';
@@ -60,9 +60,9 @@ async function cancelAndLook(
   { tasks }: ClusterOperator,
   taskId: string,
 ): Promise<'canceled' | 'not_found' | 'ended'> {
+  const clock = createSystemClock();
   const over = new AbortController();
   const canceled = tasks.cancel(taskId).finally(() => over.abort());
-  const clock = createSystemClock();
   const seen = async (): Promise<'canceled' | 'ended' | undefined> => {
     while (!over.signal.aborted) {
       await sleep({ clock, delayMs: LOOK_MS, signal: over.signal });

@@ -78,14 +78,19 @@ const ACTIONS: readonly Action[] = [
     async act({ operator }, { id }) {
       const outcome = await operator.releaseLease(id);
       const message = RELEASED[outcome];
-      return outcome === 'failed' || outcome === 'dropped' ? done(outcome, message) : notDone(outcome, message);
+      return outcome === 'failed' || outcome === 'dropped'
+        ? done(outcome, message)
+        : notDone(outcome, message);
     },
   },
   {
     ...{ name: 'retry-push', of: 'task' },
     async act({ operator }, { id, req }) {
       const configId = configIdIn(req.body);
-      const touched = await operator.push.retry({ taskId: id, ...(configId === undefined ? {} : { configId }) });
+      const touched = await operator.push.retry({
+        taskId: id,
+        ...(configId === undefined ? {} : { configId }),
+      });
       const { configs, deadLetters } = touched;
       if (configs + deadLetters === 0)
         return notDone('not_found', 'There is nothing to try again: no webhook waits, none is disabled.');

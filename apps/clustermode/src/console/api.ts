@@ -27,6 +27,8 @@ export interface ConsoleApiOptions {
   readonly access: ConsoleAccess;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** Between two signs of life of a live stream; default 15 s. */
+  readonly aliveMs?: number | undefined;
 }
 
 const JSON_TYPE = 'application/json';
@@ -38,7 +40,8 @@ export function consoleApi(options: ConsoleApiOptions): Router {
   const router = express.Router();
   router.use(apiHeaders(), lookDoor(options.access));
   const reads = { ...readRoutes(options), '/live': liveRoute(options) };
-  for (const [path, handler] of Object.entries(reads)) router.route(path).get(handler).all(onlyMethod('GET, HEAD'));
+  for (const [path, handler] of Object.entries(reads))
+    router.route(path).get(handler).all(onlyMethod('GET, HEAD'));
   for (const [path, handler] of Object.entries(actionRoutes(options)))
     router
       .route(path)
@@ -76,7 +79,9 @@ function fault(logger: Logger): ErrorRequestHandler {
 function problemIn(error: unknown): Problem {
   if (error instanceof BadQuestion) return error.problem;
   if (isClusterError(error, 'UNKNOWN_OUTCOME'))
-    return unavailable('The database went away: whether this was done is not known. Look again, then decide.');
+    return unavailable(
+      'The database went away: whether this was done is not known. Look again, then decide.',
+    );
   if (isClusterError(error, 'STORE_FAULT') || isClusterError(error, 'DATABASE_UNREACHABLE'))
     return unavailable('The database does not answer. Try again.');
   if (isClusterError(error, 'CLOSED')) return unavailable('This replica is closing. Another one may answer.');

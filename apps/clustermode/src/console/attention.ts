@@ -183,7 +183,11 @@ const longPauses: Rule = ({ replicas, inPhaseMs }) =>
         ];
       if (phase === 'draining' && forMs > LONG_DRAINING_MS)
         return [
-          { ...common, code: 'draining_long', message: `${replicaId} has been closing for ${shownDuration(forMs)}.` },
+          {
+            ...common,
+            code: 'draining_long',
+            message: `${replicaId} has been closing for ${shownDuration(forMs)}.`,
+          },
         ];
       return [];
     });
@@ -211,7 +215,6 @@ function ratePerMin(samples: readonly KeptSample[]): number {
 function count(of: number, what: string): string {
   return of === 1 ? `1 ${what} is` : `${of} ${what}s are`;
 }
-
 
 function tasksOf(holder: string): string {
   return `/tasks?holder=${encodeURIComponent(holder)}`;

@@ -17,6 +17,8 @@ export interface ConsoleOptions {
   readonly logger: Logger;
   /** Where the built page is; default: where the package has it. */
   readonly folder?: string | undefined;
+  /** Between two signs of life of a live stream; default 15 s. */
+  readonly aliveMs?: number;
   /** How the hub works; default: as {@link createConsoleHub} says. */
   readonly hub?: Partial<ConsoleHubOptions>;
 }
@@ -31,11 +33,11 @@ export interface OperatorConsole {
 
 /** The page and its API. From now on samples are taken, until `close`. */
 export function createConsole(options: ConsoleOptions): OperatorConsole {
-  const { source, access, setting, clock, logger, folder = builtPage() } = options;
+  const { source, access, setting, clock, logger, aliveMs, folder = builtPage() } = options;
   const hub = createConsoleHub({ source, setting, clock, logger, ...options.hub });
   const routes = express.Router();
   routes.use(pageDoor(access));
-  routes.use('/api', consoleApi({ source, hub, access, clock, logger }));
+  routes.use('/api', consoleApi({ source, hub, access, clock, logger, aliveMs }));
   routes.use(consolePage({ folder, logger }));
   return { routes, close: () => hub.close() };
 }

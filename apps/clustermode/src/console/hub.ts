@@ -38,8 +38,10 @@ export interface HubPage {
 export interface ConsoleHub {
   /** With counts that are fresh, unless the database is away. */
   overview(mayAct: boolean): Promise<Overview>;
-  /** The overview of now as JSON; made once for all who ask between two changes. */
+  /** The overview of now as JSON; made once for all who ask between two looks. */
   text(mayAct: boolean): string;
+  /** Resolves when there are counts to show, or none can be had. Never rejects. */
+  ready(): Promise<void>;
   /** Adds a page; gives what removes it, or why there is no place. */
   open(page: HubPage): (() => void) | 'full' | 'closed';
   /** Ends all pages and all looking. Idempotent. */
@@ -83,6 +85,10 @@ class Hub implements ConsoleHub {
     return this.build(mayAct);
   }
 
+  ready(): Promise<void> {
+    return this.counts.refresh();
+  }
+
   text(mayAct: boolean): string {
     const text = this.texts.get(mayAct) ?? JSON.stringify(this.build(mayAct));
     this.texts.set(mayAct, text);
@@ -107,6 +113,7 @@ class Hub implements ConsoleHub {
     const { clock, lookMs = DEFAULT_LOOK_MS } = this.options;
     this.timer = clock.setTimer(lookMs, () => this.look());
     this.takeSample();
+    this.texts.clear();
     if (this.pages.size === 0) return;
     void this.counts.refresh().then(() => this.tellPages());
   }
@@ -117,7 +124,11 @@ class Hub implements ConsoleHub {
     if (ageMs === null) return;
     const nowMs = clock.monotonicMs();
     this.phases.see(replicas, nowMs);
-    this.samples.take({ readAtMs: nowMs - ageMs, atMs: Math.round(Date.parse(clock.wallIso()) - ageMs), replicas });
+    this.samples.take({
+      readAtMs: nowMs - ageMs,
+      atMs: Math.round(Date.parse(clock.wallIso()) - ageMs),
+      replicas,
+    });
   }
 
   private tellPages(): void {

@@ -1,7 +1,7 @@
 import type { Request, RequestHandler, Response } from 'express';
 import type { Clock } from '@a2a-cluster/core';
 import type { TaskChange } from '@a2a-cluster/console/api';
-import { sendRestProblem, unavailable } from '../front/problem.js';
+import { sendRestProblem, unavailable, wrongMethod } from '../front/problem.js';
 import { visitorOf } from './door.js';
 import type { ConsoleHub } from './hub.js';
 import { queryOf, watchQuestion } from './query.js';
@@ -14,7 +14,7 @@ export interface LiveOptions {
   readonly hub: ConsoleHub;
   readonly clock: Clock;
   /** Between two signs of life; default 15 s. */
-  readonly aliveMs?: number;
+  readonly aliveMs?: number | undefined;
 }
 
 const DEFAULT_ALIVE_MS = 15_000;
@@ -23,8 +23,11 @@ const RETRY_AFTER_S = 10;
 
 /** `GET live`: the overview at once and when it changes, and what changes about the tasks that are named. */
 export function liveRoute(options: LiveOptions): RequestHandler {
-  return (req, res) => {
+  return async (req, res) => {
+    if (req.method === 'HEAD') return sendRestProblem(req, res, wrongMethod('A stream has no head alone.'));
     const taskIds = watchQuestion(queryOf(req));
+    await options.hub.ready();
+    if (res.closed) return;
     const page = new LivePage(res, { ...options, mayAct: visitorOf(res).mayAct });
     const place = options.hub.open(page);
     if (typeof place === 'string') return noPlace({ req, res, place });

@@ -15,10 +15,10 @@ export class BadQuestion extends Error {
 }
 
 /** Most tasks of a page, and most events. */
-export const MOST_TASKS = 200;
-export const MOST_EVENTS = 500;
+const MOST_TASKS = 200;
+const MOST_EVENTS = 500;
 /** Most tasks that one page watches. */
-export const MOST_WATCHED = 200;
+const MOST_WATCHED = 200;
 /** A hundred years. */
 const MOST_MS = 3_155_760_000_000;
 /** What the column of a seq takes. */
@@ -35,7 +35,9 @@ export function queryOf(req: Pick<Request, 'originalUrl'>): Query {
   const found = new Map<string, string[]>();
   const [, text = ''] = /\?(.*)$/s.exec(req.originalUrl) ?? [];
   for (const part of text.split('&').filter((piece) => piece !== '')) {
-    const [name = '', ...rest] = part.split('=').map((piece) => decodeURIComponent(piece.replaceAll('+', ' ')));
+    const [name = '', ...rest] = part
+      .split('=')
+      .map((piece) => decodeURIComponent(piece.replaceAll('+', ' ')));
     found.set(name, [...(found.get(name) ?? []), rest.join('=')]);
   }
   return found;

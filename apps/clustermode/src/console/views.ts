@@ -1,4 +1,11 @@
-import type { EventInfo, PushInfo, ReplicaInfo, TaskChange, TaskSummary, Totals } from '@a2a-cluster/console/api';
+import type {
+  EventInfo,
+  PushInfo,
+  ReplicaInfo,
+  TaskChange,
+  TaskSummary,
+  Totals,
+} from '@a2a-cluster/console/api';
 import type {
   DeadLetterListing,
   LogHead,
@@ -35,7 +42,13 @@ export function eventInfo({ seq, kind, holder, epoch, createdAtMs, payload }: Op
 export function taskChange(taskId: string, head: LogHead | null): TaskChange {
   if (head === null) return { taskId, gone: true };
   const { state, version, lease } = head;
-  return { taskId, gone: false, state, version, lease: lease && { holder: lease.holder, epoch: lease.epoch } };
+  return {
+    taskId,
+    gone: false,
+    state,
+    version,
+    lease: lease && { holder: lease.holder, epoch: lease.epoch },
+  };
 }
 
 /** The webhooks of a task with what was given up of each. Neither tokens nor credentials are among it. */

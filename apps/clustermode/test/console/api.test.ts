@@ -44,7 +44,10 @@ describe('what is malformed', () => {
     ['a cursor of another form', `tasks?cursor=${Buffer.from('{"a":1}').toString('base64url')}`],
     ['a cursor with a text for its time', `tasks?cursor=${Buffer.from('["x","y"]').toString('base64url')}`],
     ['a cursor of no time', `tasks?cursor=${Buffer.from('[1e300,"y"]').toString('base64url')}`],
-    ['a cursor with an id that cannot be', `tasks?cursor=${Buffer.from('[1,"a\\u0000"]').toString('base64url')}`],
+    [
+      'a cursor with an id that cannot be',
+      `tasks?cursor=${Buffer.from('[1,"a\\u0000"]').toString('base64url')}`,
+    ],
     ['a cursor with more in it', `tasks?cursor=${Buffer.from('[1,"a",2]').toString('base64url')}`],
     ['a holder that cannot be', 'tasks?holder=%00'],
     ['an owner that is too long', `tasks?owner=${longId}`],
@@ -122,7 +125,10 @@ describe('the door', () => {
 
   test('of acting wants the token of the console', async () => {
     const answer = await api(`tasks/${held}/cancel`, { ...post(), token: OPERATOR });
-    expect([answer.status, answer.json.error.message]).toEqual([403, expect.stringContaining('CONSOLE_TOKEN')]);
+    expect([answer.status, answer.json.error.message]).toEqual([
+      403,
+      expect.stringContaining('CONSOLE_TOKEN'),
+    ]);
     expect((await api(`tasks/${held}/cancel`, { method: 'POST', token: '' })).status).toBe(401);
     expect(replica.cluster.status().runningTurns).toBe(1);
   });
@@ -153,7 +159,10 @@ describe('without a token', () => {
     try {
       expect((await open.call('/api/overview')).json.mayAct).toBe(true);
       const rebound = await open.call('/api/overview', { headers: { host: 'evil.example' } });
-      expect([rebound.status, rebound.json.error.message]).toEqual([403, expect.stringContaining('CONSOLE_TOKEN')]);
+      expect([rebound.status, rebound.json.error.message]).toEqual([
+        403,
+        expect.stringContaining('CONSOLE_TOKEN'),
+      ]);
     } finally {
       await open.close();
     }

@@ -126,11 +126,7 @@ const TABLE: readonly Row[] = [
   [
     'several things, the urgent first',
     { ...push({ deadLetters: 1 }), listening: false, leases: [lease('r2', -60_000)] },
-    [
-      'critical leases_overdue /tasks/task-1',
-      'warning listen_down /',
-      'warning push_dead_letters /tasks',
-    ],
+    ['critical leases_overdue /tasks/task-1', 'warning listen_down /', 'warning push_dead_letters /tasks'],
   ],
 ];
 

@@ -34,7 +34,8 @@ describe('who may use the console', () => {
     const { closed, loopbackOnly, visitorOf } = consoleAccessOf({ ...on, token: OPERATOR }, '0.0.0.0');
     expect([closed, loopbackOnly]).toEqual([false, false]);
     expect(visitorOf(bearer(OPERATOR))).toEqual({ key: 'operator', mayAct: true });
-    for (const wrong of [from({}), bearer(''), bearer(`${OPERATOR}x`)]) expect(visitorOf(wrong)).toBeUndefined();
+    for (const wrong of [from({}), bearer(''), bearer(`${OPERATOR}x`)])
+      expect(visitorOf(wrong)).toBeUndefined();
   });
 
   test('with both: the one of the operator only looks', () => {
@@ -46,7 +47,11 @@ describe('who may use the console', () => {
 
   test('with the token of the console alone: it is wanted to look, too', () => {
     const { closed, visitorOf } = consoleAccessOf({ ...on, consoleToken: CONSOLE }, '127.0.0.1');
-    expect([closed, visitorOf(from({})), visitorOf(bearer(CONSOLE))?.mayAct]).toEqual([false, undefined, true]);
+    expect([closed, visitorOf(from({})), visitorOf(bearer(CONSOLE))?.mayAct]).toEqual([
+      false,
+      undefined,
+      true,
+    ]);
   });
 });
 

@@ -3,7 +3,14 @@ import { createMemoryDatabase } from '@a2a-cluster/db';
 import { availableProviders, createTestDatabase, startCapture } from '@a2a-cluster/testing';
 import type { Cluster } from '@a2a-cluster/cluster';
 import type { ConsoleSource } from '../../src/console/source.js';
-import { openPage, post, startConsole, type ConsoleReplica, type OpenPage, type StartOptions } from './replica.js';
+import {
+  openPage,
+  post,
+  startConsole,
+  type ConsoleReplica,
+  type OpenPage,
+  type StartOptions,
+} from './replica.js';
 
 let replica: ConsoleReplica | undefined;
 const pages: OpenPage[] = [];
@@ -135,7 +142,10 @@ describe('an open page', () => {
         known: () => {
           asked += 1;
           const { replicas, ageMs } = operator.replicas.known();
-          return { ageMs, replicas: replicas.map((row) => ({ ...row, version: `${(version += 1)}-${filler}` })) };
+          return {
+            ageMs,
+            replicas: replicas.map((row) => ({ ...row, version: `${(version += 1)}-${filler}` })),
+          };
         },
       },
     }));
@@ -155,7 +165,6 @@ describe('an open page', () => {
     expect(got).toBeLessThan(300);
     expect(versionOf(first.data)).toBeGreaterThan(0);
   });
-
 });
 
 function versionOf(overview: { replicas: { version: string }[] }): number {

@@ -43,7 +43,10 @@ describe('the page', () => {
 
   test('may be kept, its assets for ever, its index not unasked', async () => {
     const asset = await get('/console/assets/index-abc.js');
-    expect([asset.status, asset.headers['cache-control']]).toEqual([200, 'public, max-age=31536000, immutable']);
+    expect([asset.status, asset.headers['cache-control']]).toEqual([
+      200,
+      'public, max-age=31536000, immutable',
+    ]);
     const index = await get('/console/');
     const again = await get('/console/').set('if-none-match', String(index.headers['etag']));
     expect(again.status).toBe(304);
@@ -63,7 +66,13 @@ describe('the page', () => {
     for (const at of ['/console/', '/console/assets/index-abc.js']) {
       const policy = String((await get(at)).headers['content-security-policy']);
       expect(policy.split(';').sort()).toEqual([
-        ...["base-uri 'none'", "connect-src 'self'", "default-src 'none'", "font-src 'self'", "form-action 'self'"],
+        ...[
+          "base-uri 'none'",
+          "connect-src 'self'",
+          "default-src 'none'",
+          "font-src 'self'",
+          "form-action 'self'",
+        ],
         ...["frame-ancestors 'none'", "img-src 'self' data:", "object-src 'none'", "script-src 'self'"],
         "style-src 'self'",
       ]);

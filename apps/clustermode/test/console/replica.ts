@@ -70,7 +70,12 @@ export async function startConsole(options: StartOptions): Promise<ConsoleReplic
     ...options.cluster,
   });
   await cluster.start();
-  const operator: OperatorConfig = { port: undefined, host: '127.0.0.1', token: undefined, ...options.operator };
+  const operator: OperatorConfig = {
+    port: undefined,
+    host: '127.0.0.1',
+    token: undefined,
+    ...options.operator,
+  };
   const { mainHost = '127.0.0.1', over = (own) => own } = options;
   const { ttlMs: leaseTtlMs, heartbeatMs } = LEASE;
   const console = createConsole({
@@ -106,14 +111,23 @@ export async function startConsole(options: StartOptions): Promise<ConsoleReplic
 }
 
 /** A request as it is: no header is added, none is refused. */
-export function call(url: string, { method = 'GET', token, headers = {}, body }: CallOptions): Promise<Answer> {
+export function call(
+  url: string,
+  { method = 'GET', token, headers = {}, body }: CallOptions,
+): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const authorization = token === undefined ? {} : { authorization: `Bearer ${token}` };
-    const sent = httpRequest(url, { method, headers: { ...authorization, ...headers }, agent: false }, (res) => {
-      let text = '';
-      res.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
-      res.once('end', () => resolve({ status: res.statusCode ?? 0, headers: res.headers, text, json: jsonIn(text) }));
-    });
+    const sent = httpRequest(
+      url,
+      { method, headers: { ...authorization, ...headers }, agent: false },
+      (res) => {
+        let text = '';
+        res.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
+        res.once('end', () =>
+          resolve({ status: res.statusCode ?? 0, headers: res.headers, text, json: jsonIn(text) }),
+        );
+      },
+    );
     sent.once('error', reject).end(body);
   });
 }
@@ -137,7 +151,10 @@ async function send(
   what: { readonly script: string; readonly owner?: string; readonly hook?: string },
 ): Promise<Task> {
   const { script, owner, hook } = what;
-  const push = hook === undefined ? {} : { taskPushNotificationConfig: { id: 'hook', url: hook, token: 'planted-token' } };
+  const push =
+    hook === undefined
+      ? {}
+      : { taskPushNotificationConfig: { id: 'hook', url: hook, token: 'planted-token' } };
   const request = SendMessageRequest.fromJSON({
     message: userMessage(script),
     configuration: { returnImmediately: true, ...push },

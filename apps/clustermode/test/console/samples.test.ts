@@ -65,7 +65,8 @@ function walk(random: Random): void {
     const now = reading(nowMs, rows);
     const { shown, counted } = sampleOf(before, now);
     const wrong = Object.entries(shown).filter(([, value]) => !(Number.isFinite(value) && value >= 0));
-    if (wrong.length > 0 || shown.endedPerMin > counted.turnsEnded * 600 + 0.05) throw new Error(JSON.stringify(shown));
+    if (wrong.length > 0 || shown.endedPerMin > counted.turnsEnded * 600 + 0.05)
+      throw new Error(JSON.stringify(shown));
     sampled += counted.turnsEnded;
     before = now;
   }

@@ -90,13 +90,21 @@ describe('tasks', () => {
     );
     expect(page.events.slice(0, 3)).toMatchObject([
       { seq: 1, kind: 'task', holder: replicaId, epoch: 1, payload: { task: { id } } },
-      { seq: 2, kind: 'statusUpdate', payload: { statusUpdate: { status: { state: 'TASK_STATE_WORKING' } } } },
+      {
+        seq: 2,
+        kind: 'statusUpdate',
+        payload: { statusUpdate: { status: { state: 'TASK_STATE_WORKING' } } },
+      },
       { seq: 3, kind: 'statusUpdate' },
     ]);
     expect((await get(`tasks/${id}/events?after=2&limit=1`)).events).toMatchObject([{ seq: 3 }]);
     const detail = await get(`tasks/${id}`);
     expect(detail).toMatchObject({
-      task: { taskId: id, state: 'TASK_STATE_WORKING', lease: { holder: replicaId, epoch: 1, cancelAgeMs: null } },
+      task: {
+        taskId: id,
+        state: 'TASK_STATE_WORKING',
+        lease: { holder: replicaId, epoch: 1, cancelAgeMs: null },
+      },
       document: { id, status: { state: 'TASK_STATE_WORKING' } },
       ...{ push: [], pruned: false },
     });
@@ -149,22 +157,39 @@ describe('acting', () => {
   });
 
   test('has a dead push tried again, and shows nothing of its secrets', async () => {
-    const { id } = await replica.send('done ok', { hook: `${hook.replace(/\/\/.*@/, '//')}/gone?key=planted-key` });
+    const { id } = await replica.send('done ok', {
+      hook: `${hook.replace(/\/\/.*@/, '//')}/gone?key=planted-key`,
+    });
     const { push } = await until(
       () => get(`tasks/${id}`),
       (detail) => detail.push[0]?.dead.length >= 2,
     );
     expect(push).toMatchObject([
-      { configId: 'hook', url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/gone\?…$/), lastError: null },
+      {
+        configId: 'hook',
+        url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/gone\?…$/),
+        lastError: null,
+      },
     ]);
-    expect(push[0].dead[0]).toMatchObject({ status: 'dead', attempts: 1, error: expect.stringContaining('404') });
+    expect(push[0].dead[0]).toMatchObject({
+      status: 'dead',
+      attempts: 1,
+      error: expect.stringContaining('404'),
+    });
     const overview = await until(
       () => get('overview'),
       ({ push: counts }) => counts.deadLetters > 0,
     );
-    expect(overview.attention).toContainEqual(expect.objectContaining({ code: 'push_dead_letters', link: `/tasks/${id}` }));
-    expect(await act(`tasks/${id}/retry-push`, { configId: 'other' })).toMatchObject({ outcome: 'not_found' });
-    expect(await act(`tasks/${id}/retry-push`, { configId: 'hook' })).toMatchObject({ ok: true, outcome: 'queued' });
+    expect(overview.attention).toContainEqual(
+      expect.objectContaining({ code: 'push_dead_letters', link: `/tasks/${id}` }),
+    );
+    expect(await act(`tasks/${id}/retry-push`, { configId: 'other' })).toMatchObject({
+      outcome: 'not_found',
+    });
+    expect(await act(`tasks/${id}/retry-push`, { configId: 'hook' })).toMatchObject({
+      ok: true,
+      outcome: 'queued',
+    });
     for (const path of ['overview', 'tasks', `tasks/${id}`, `tasks/${id}/events`])
       expect(JSON.stringify(await get(path))).not.toContain('planted');
   });
@@ -180,6 +205,8 @@ describe('acting', () => {
     expect(new Set(acted.map(({ action }) => action))).toEqual(
       new Set(['cancel', 'release', 'drain', 'resume', 'retry-push']),
     );
-    expect(JSON.stringify(replica.kept.lines())).not.toMatch(/planted-(console|operator|key|token|word|signing)/);
+    expect(JSON.stringify(replica.kept.lines())).not.toMatch(
+      /planted-(console|operator|key|token|word|signing)/,
+    );
   });
 });
