@@ -118,6 +118,7 @@ function configOf(values: SettingValues, read: Pick<Config, 'grants' | 'jwt' | '
       port: values.OPERATOR_PORT,
       host: values.OPERATOR_HOST ?? '127.0.0.1',
       token: values.OPERATOR_TOKEN,
+      consoleToken: values.CONSOLE_TOKEN,
     },
     cardDefaultVersion: values.CARD_DEFAULT_VERSION ?? '1.0',
     limits: limitsOf(values),

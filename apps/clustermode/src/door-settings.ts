@@ -18,6 +18,11 @@ export const doorSettings = {
   OPERATOR_PORT: of(wholeNumber(0, 65_535), 'port for the routes of the operator', 'they are on PORT'),
   OPERATOR_HOST: of(z.string(), 'address that OPERATOR_PORT listens on', '127.0.0.1'),
   OPERATOR_TOKEN: of(operatorToken(), 'Bearer token that the routes of the operator want', 'none'),
+  CONSOLE_TOKEN: of(
+    operatorToken(),
+    'Bearer token that opens the console, and acting in it to nobody else',
+    'that of OPERATOR_TOKEN',
+  ),
 };
 
 function someText(): z.ZodType<string, string> {

@@ -65,6 +65,7 @@ export const secretSettings: ReadonlySet<SettingName> = new Set([
   'AUTH_TOKENS',
   'PUSH_SIGNING_KEYS',
   'OPERATOR_TOKEN',
+  'CONSOLE_TOKEN',
 ]);
 
 /** The flag of a setting: `LEASE_TTL_MS` is `--lease-ttl-ms`. */

@@ -1,4 +1,5 @@
 import { EXIT_FAILED, EXIT_OK } from '../exit-code.js';
+import { shownUrl } from '../shown-url.js';
 import { printRows } from '../table.js';
 import { withOperator, type DatabaseCommandOptions } from './database.js';
 
@@ -18,7 +19,7 @@ export function pushes(options: PushCommandOptions): Promise<number> {
       dueInMs: rounded(delivery.dueInMs),
       failingForMs: rounded(delivery.failingForMs),
       ...{ holder: delivery.holder, lastError: delivery.lastError },
-      ...{ url: withoutQuery(url), tenant: scope.tenant, owner: scope.owner },
+      ...{ url: shownUrl(url), tenant: scope.tenant, owner: scope.owner },
     }));
     printRows({ rows, json: options.json, none: 'No delivery waits.' });
     return EXIT_OK;
@@ -32,7 +33,7 @@ export function deadLetters(options: PushCommandOptions): Promise<number> {
     const rows = found.map(({ scope, url, ageMs, ...letter }) => ({
       ...{ taskId: letter.taskId, configId: letter.configId, seq: letter.seq, status: letter.status },
       ...{ attempts: letter.attempts, ageMs: rounded(ageMs), error: letter.error },
-      ...{ url: withoutQuery(url), tenant: scope.tenant, owner: scope.owner },
+      ...{ url: shownUrl(url), tenant: scope.tenant, owner: scope.owner },
     }));
     printRows({ rows, json: options.json, none: 'No event was given up.' });
     return EXIT_OK;
@@ -63,9 +64,4 @@ function findOf({ taskId, limit }: PushCommandOptions): { taskId?: string; limit
 
 function rounded(ms: number | null): number | null {
   return ms === null ? null : Math.round(ms);
-}
-
-/** Receivers put secrets into the query of their webhook's URL. */
-function withoutQuery(url: string): string {
-  return url.replace(/[?#].*$/, '?…');
 }

@@ -10,7 +10,7 @@ import { processEnvironment, type Config } from '../config.js';
 import { EXIT_OK } from '../exit-code.js';
 import { listen, type HttpServer } from '../http-server.js';
 import { captureConsole, createLog } from '../log.js';
-import { composeOperator, listenForOperator } from '../operator/compose-operator.js';
+import { composeOperator, listenForOperator, type OperatorParts } from '../operator/compose-operator.js';
 import { watchStopSignals } from '../stop-signals.js';
 import { warnAbout } from './warnings.js';
 
@@ -46,7 +46,7 @@ export async function serve({ config, migrate }: ServeOptions): Promise<number> 
     const agent = await loadAgent(config.agentModule);
     if (migrate) await migrateFirst(config, log);
     const cluster = await composeCluster({ config, agent, logger: log, port: server.port });
-    await run({ cluster, server, operatorServer, config, log });
+    const operator = await run({ cluster, server, operatorServer, config, log });
     const { replicaId } = cluster.status();
     if (operatorServer !== undefined)
       log.info(
@@ -56,6 +56,7 @@ export async function serve({ config, migrate }: ServeOptions): Promise<number> 
     log.info({ host: config.host, port: server.port, replicaId }, 'listening');
     log.info({ reason: await signals.stop }, 'stopping');
     await cluster.close();
+    operator.close();
   } finally {
     await Promise.all([server.close(), operatorServer?.close()]);
   }
@@ -71,7 +72,7 @@ interface Running {
   readonly log: Logger;
 }
 
-async function run({ cluster, server, operatorServer, config, log }: Running): Promise<void> {
+async function run({ cluster, server, operatorServer, config, log }: Running): Promise<OperatorParts> {
   try {
     const jwt =
       config.jwt === undefined ? undefined : await createJwtVerifier({ config: config.jwt, logger: log });
@@ -90,6 +91,7 @@ async function run({ cluster, server, operatorServer, config, log }: Running): P
       }),
     );
     await cluster.start();
+    return operator;
   } catch (cause) {
     await cluster.close();
     throw cause instanceof ClusterError ? cause : new ClusterError('BUG', errorText(cause), { cause });

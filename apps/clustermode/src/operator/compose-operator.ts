@@ -2,6 +2,7 @@ import type { Express, Router } from 'express';
 import type { Cluster } from '@a2a-cluster/cluster';
 import type { Logger } from '@a2a-cluster/core';
 import type { Config } from '../config.js';
+import { composeConsole } from '../console/compose-console.js';
 import { listen, type HttpServer } from '../http-server.js';
 import { createMetrics, type Metrics } from './metrics.js';
 import { createOperatorApp } from './operator-app.js';
@@ -24,6 +25,8 @@ export interface OperatorParts {
   readonly routes: Router;
   /** For a listener of its own. */
   readonly app: Express;
+  /** Ends what is open for pages of the console. */
+  close(): void;
 }
 
 /** Puts the routes of the operator together. Another route is one line here. */
@@ -32,12 +35,14 @@ export function composeOperator({ cluster, config, log }: ComposeOperatorOptions
     collect: async () => [...replicaReadings(cluster.status()), ...(await pushReadings(cluster, log))],
     logger: log,
   });
+  const console = composeConsole({ cluster, config, log });
   const routes = operatorRoutes({
     access: operatorAccessOf(config.operator, config.host),
     routes: { '/metrics': metrics.handler },
+    withOwnDoor: { '/console': console.routes },
   });
   const health = (): { ready: boolean; reasons: readonly string[] } => ({ ...cluster.status() });
-  return { metrics, routes, app: createOperatorApp({ routes, health, logger: log }) };
+  return { metrics, routes, app: createOperatorApp({ routes, health, logger: log }), close: console.close };
 }
 
 /**

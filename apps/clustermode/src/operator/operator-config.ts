@@ -6,4 +6,6 @@ export interface OperatorConfig {
   readonly host: string;
   /** Undefined: none is wanted. */
   readonly token: string | undefined;
+  /** The one that acting in the console wants; undefined: `token` is enough. */
+  readonly consoleToken?: string | undefined;
 }

@@ -13,16 +13,20 @@ export interface OperatorRoutesOptions {
   readonly access: OperatorAccess;
   /** What is there, by path, such as `/metrics`; each handler has all that is below its path. */
   readonly routes: Readonly<Record<string, RequestHandler>>;
+  /** The same, for what has a door of its own. */
+  readonly withOwnDoor?: Readonly<Record<string, RequestHandler>>;
 }
 
 /**
  * The routes of the operator behind one door. It answers its own paths only and lets every other request through, so
  * it can stand before the routes of clients.
  */
-export function operatorRoutes({ access, routes }: OperatorRoutesOptions): Router {
+export function operatorRoutes(options: OperatorRoutesOptions): Router {
+  const { access, routes, withOwnDoor = {} } = options;
   const router = express.Router();
   const door = doorOf(access);
   for (const [path, handler] of Object.entries(routes)) router.use(path, door, handler, nothingHere);
+  for (const [path, handler] of Object.entries(withOwnDoor)) router.use(path, handler, nothingHere);
   return router;
 }
 
