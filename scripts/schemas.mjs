@@ -21,6 +21,8 @@ const words = {
   wire: { mysql: '@db.VarChar(32)' },
   origin: { mysql: '@db.VarChar(300)' },
   status: { mysql: '@db.VarChar(16)' },
+  name: { mysql: '@db.VarChar(255)' },
+  phase: { mysql: '@db.VarChar(16)' },
   contentType: { mysql: '@db.VarChar(128)' },
   time: { postgresql: '@db.Timestamptz(3)', mysql: '@db.DateTime(3)' },
   now: {

@@ -133,7 +133,7 @@ function usedBytes(): number {
 
 function completed(replica: InProcessReplica, taskId: string): Promise<true> {
   const state = async (): Promise<true | undefined> =>
-    (await replica.cluster.operator.tasks()).some(
+    (await replica.cluster.operator.tasks.find()).tasks.some(
       (task) => task.taskId === taskId && task.state === 'TASK_STATE_COMPLETED',
     ) || undefined;
   return waitUntil({ what: 'the turn ends', limitMs: 60_000, ask: state });

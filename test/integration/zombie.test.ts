@@ -150,7 +150,7 @@ class CutOff {
           };
         },
       });
-    const { journal, leases, log, tasks, pushConfigs, pushQueue } = database;
+    const { journal, leases, log, tasks, pushConfigs, pushQueue, replicas, operators } = database;
     return {
       ...database,
       provider: database.provider,
@@ -161,6 +161,8 @@ class CutOff {
       tasks: part(tasks),
       pushConfigs: part(pushConfigs),
       pushQueue: part(pushQueue),
+      replicas: part(replicas),
+      operators: part(operators),
       check: (check) => database.check(check),
       ping: () => database.ping(),
       close: () => Promise.resolve(),

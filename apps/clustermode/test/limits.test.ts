@@ -54,7 +54,8 @@ async function traces({ cluster }: Replica): Promise<unknown> {
     epoch,
     pending,
   ]);
-  return { tasks: await cluster.operator.tasks(), leases };
+  const { tasks } = await cluster.operator.tasks.find();
+  return { tasks: tasks.map(({ taskId, state, version }) => [taskId, state, version]), leases };
 }
 
 interface Call {

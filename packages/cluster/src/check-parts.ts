@@ -8,6 +8,8 @@ const DATABASE_PARTS = [
   'tasks',
   'pushConfigs',
   'pushQueue',
+  'replicas',
+  'operators',
   'hints',
   'check',
   'ping',

@@ -1,15 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
-import {
-  DefaultRequestHandler,
-  resolveUserScope,
-  type A2ARequestHandler,
-  type AgentExecutor,
-} from '@a2a-js/sdk/server';
+import { resolveUserScope } from '@a2a-js/sdk/server';
 import {
   ClusterError,
   createSilentLogger,
   createSystemClock,
+  createTally,
   isStorableKey,
   withFields,
   sleep,
@@ -17,7 +13,7 @@ import {
   type Logger,
   type Service,
 } from '@a2a-cluster/core';
-import { createDatabase, type Database } from '@a2a-cluster/db';
+import { createDatabase, type Database, type ReplicaPhase } from '@a2a-cluster/db';
 import { createEventStream, type EventStream } from '@a2a-cluster/event-stream';
 import {
   createClockWatch,
@@ -27,7 +23,6 @@ import {
   type Heartbeat,
   type ResolvedLeaseOptions,
 } from '@a2a-cluster/lease-store';
-import type { PushConfigStore } from '@a2a-cluster/push-notifications';
 import {
   createClusterRequestHandler,
   createStreamingMiddleware,
@@ -54,10 +49,13 @@ import {
 import { checkClusterParts } from './check-parts.js';
 import { createCloseSteps } from './close-steps.js';
 import { createPush, type Push } from './create-push.js';
-import { createDatabaseProbe, type DatabaseProbe } from './database-probe.js';
+import { createInnerHandler } from './inner-handler.js';
 import { createOperator, type ClusterOperator } from './operator.js';
 import type { ClusterOptions } from './options.js';
+import { createReplicaBoard, type ReplicaBoard } from './replica-board.js';
+import { replicaStatsOf } from './replica-stats.js';
 import { notReadyReasons, type ClusterStatus } from './status.js';
+import { VERSION } from './version.js';
 
 /** What of the options is the handler's, apart from the grace of a cancel, which the lease decides on. */
 const HANDLER_OPTIONS = [
@@ -187,7 +185,9 @@ class Replica implements Cluster {
   private readonly journal: Journal;
   private readonly sweeper: AbandonedTaskSweeper;
   private readonly push: Push;
-  private readonly probe: DatabaseProbe;
+  private readonly board: ReplicaBoard;
+  private readonly tally = createTally();
+  private paused = false;
   private phase: 'starting' | 'running' | 'draining' | 'closed' = 'starting';
   private starting: Promise<void> | null = null;
   private closing: Promise<void> | null = null;
@@ -198,7 +198,13 @@ class Replica implements Cluster {
     const pollIntervalMs =
       options.pollIntervalMs === undefined ? {} : { pollIntervalMs: options.pollIntervalMs };
     this.stream = createEventStream({ database, clock, logger, options: { hints, ...pollIntervalMs } });
-    this.heartbeat = createHeartbeat({ leases: database.leases, holder, options: lease, clock, logger });
+    this.board = this.createBoard();
+    const { reporter } = this.board;
+    this.heartbeat = createHeartbeat({
+      leases: database.leases,
+      options: lease,
+      ...{ holder, clock, logger, reporter },
+    });
     this.clockWatch = createClockWatch({ leases: database.leases, options: lease, clock, logger });
     const reader = createTaskReader({ database });
     const ownerResolver = options.ownerResolver ?? resolveUserScope;
@@ -229,9 +235,37 @@ class Replica implements Cluster {
       clock,
       logger,
     });
-    this.probe = createDatabaseProbe({ database, clock, logger, intervalMs: lease.heartbeatMs });
-    this.operator = createOperator({ database, journal: this.journal, holder, clock });
     this.requestHandler = this.createHandler(reader);
+    const { journal, stream, board, requestHandler } = this;
+    this.operator = createOperator({
+      ...{ database, journal, holder, clock, reader, stream, board, requestHandler },
+    });
+  }
+
+  private createBoard(): ReplicaBoard {
+    const { database, clock, logger, holder, lease } = this.parts;
+    const { heartbeatMs } = lease;
+    return createReplicaBoard({
+      ...{ database, clock, logger },
+      identity: { replicaId: holder, version: VERSION, host: hostname(), pid: process.pid, heartbeatMs },
+      describe: () => ({ phase: this.shownPhase(), stats: replicaStatsOf(this.tally, this.status()) }),
+      onPause: (requested) => this.pause(requested),
+    });
+  }
+
+  private shownPhase(): ReplicaPhase {
+    if (this.phase === 'closed') return 'draining';
+    return this.phase === 'running' && this.paused ? 'paused' : this.phase;
+  }
+
+  private pause(requested: boolean): void {
+    if (this.paused === requested || this.phase === 'draining' || this.phase === 'closed') return;
+    this.paused = requested;
+    this.requestHandler.pause(requested);
+    this.parts.logger.info(
+      {},
+      requested ? 'an operator paused this replica' : 'an operator resumed this replica',
+    );
   }
 
   private createHandler(reader: TaskReader): ClusterRequestHandler {
@@ -286,22 +320,25 @@ class Replica implements Cluster {
     await this.heartbeat.start();
     await this.sweeper.start();
     await this.push.delivery?.start();
-    await this.probe.start();
+    await this.board.start();
     if (this.phase !== 'starting') return;
     this.phase = 'running';
+    this.board.changed();
     this.parts.logger.info({ replicaId: this.parts.holder }, 'the replica is running');
   }
 
   status(): ClusterStatus {
     const { heldCount, lastBeatAgeMs } = this.heartbeat.status();
-    const databaseAgeMs = this.probe.ageMs();
+    const databaseAgeMs = this.board.ageMs();
     const { lease, holder } = this.parts;
     const freshMs = lease.ttlMs - lease.marginMs;
-    const reasons = notReadyReasons({ phase: this.phase, lastBeatAgeMs, databaseAgeMs, freshMs });
+    const { phase, paused } = this;
+    const reasons = notReadyReasons({ phase, paused, lastBeatAgeMs, databaseAgeMs, freshMs });
     return {
       ready: reasons.length === 0,
       reasons,
       replicaId: holder,
+      paused,
       runningTurns: this.requestHandler.runningTurns,
       heldLeases: heldCount,
       lastBeatAgeMs,
@@ -321,6 +358,7 @@ class Replica implements Cluster {
     const { handler, lease, logger, database, options, clock } = this.parts;
     const writeTimeoutMs = lease.renewalTimeoutMs;
     this.phase = 'draining';
+    this.board.changed();
     logger.info({ runningTurns: this.requestHandler.runningTurns }, 'draining');
     const totalMs = drainTimeoutMs + AFTER_DRAIN_MS;
     const steps = createCloseSteps({ clock, logger, limitMs: writeTimeoutMs, totalMs });
@@ -341,7 +379,7 @@ class Replica implements Cluster {
     await Promise.all([
       steps.run({ name: 'stream', work: () => this.stream.close() }),
       steps.run({ name: 'sweeper', work: () => this.sweeper.close() }),
-      steps.run({ name: 'probe', work: () => this.probe.close() }),
+      steps.run({ name: 'replica', work: () => this.board.close() }),
     ]);
     await steps.run({ name: 'heartbeat', work: () => this.heartbeat.close() });
     if (options.database === undefined) await steps.run({ name: 'database', work: () => database.close() });
@@ -354,26 +392,3 @@ class Replica implements Cluster {
     if (this.stream.status().tails > 0) await sleep({ clock: this.parts.clock, delayMs: FLUSH_MS });
   }
 }
-
-/** The SDK's own handler answers what needs no turn; its executor is never called. */
-function createInnerHandler(parts: {
-  readonly options: ClusterOptions;
-  readonly store: ConstructorParameters<typeof DefaultRequestHandler>[1];
-  readonly pushConfigs: PushConfigStore | null;
-}): A2ARequestHandler {
-  const { options, store, pushConfigs } = parts;
-  return new DefaultRequestHandler(
-    options.agentCard,
-    store,
-    neverExecutor,
-    undefined,
-    pushConfigs ?? undefined,
-    pushConfigs ? { send: () => Promise.resolve() } : undefined,
-    options.extendedAgentCard,
-  );
-}
-
-const never = (): Promise<never> =>
-  Promise.reject(new ClusterError('BUG', 'the inner handler runs no turns and cancels none'));
-
-const neverExecutor: AgentExecutor = { execute: never, cancelTask: never };

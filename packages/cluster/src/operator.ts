@@ -1,20 +1,18 @@
-import {
-  FAILURE_TEXT,
-  isStorableKey,
-  type Clock,
-  type LeaseListing,
-  type StateName,
-} from '@a2a-cluster/core';
-import type { Database, Look, TaskRow } from '@a2a-cluster/db';
+import { FAILURE_TEXT, isStorableKey, type Clock, type LeaseListing } from '@a2a-cluster/core';
+import type { Database, Look } from '@a2a-cluster/db';
 import type { Journal } from '@a2a-cluster/task-store';
 import { createPushOperator, type PushOperator } from './operator-push.js';
+import { createReplicaOperator } from './operator-replicas.js';
+import { createTaskOperator, type TaskOperatorParts } from './operator-tasks.js';
+import type { ReplicaOperator, TaskOperator } from './operator-views.js';
+import type { ReplicaBoard } from './replica-board.js';
 
 /** What an operator may ask and do; not scoped by owner, so never for callers. */
 export interface ClusterOperator {
   /** Leases, the earliest to expire first. */
   leases(options?: { readonly limit?: number }): Promise<readonly LeaseListing[]>;
-  /** Tasks of every owner, the latest status first. */
-  tasks(options?: { readonly limit?: number; readonly state?: StateName }): Promise<readonly TaskRow[]>;
+  readonly tasks: TaskOperator;
+  readonly replicas: ReplicaOperator;
   /**
    * Lets the task's lease expire now and gives the sweeper's verdict on it (protocol 10): `failed` the task was
    * ended, `dropped` only the lease went, `not_found` there was no lease, `busy` somebody holds its row: ask again.
@@ -36,25 +34,21 @@ function whatBecame(look: Look | null): 'failed' | 'dropped' | 'busy' {
 }
 
 /** Makes the operator's part. */
-export function createOperator(parts: {
-  readonly database: Database;
-  readonly journal: Journal;
-  readonly holder: string;
-  readonly clock: Clock;
-}): ClusterOperator {
+export function createOperator(
+  parts: TaskOperatorParts & {
+    readonly database: Database;
+    readonly board: Pick<ReplicaBoard, 'known'>;
+    readonly journal: Journal;
+    readonly holder: string;
+    readonly clock: Clock;
+  },
+): ClusterOperator {
   const { database, journal, holder, clock } = parts;
   return {
     push: createPushOperator(database),
+    tasks: createTaskOperator(parts),
+    replicas: createReplicaOperator(database, parts.board),
     leases: (options) => database.leases.listLeases(options?.limit ?? DEFAULT_LIMIT),
-    async tasks(options) {
-      const state = options?.state === undefined ? {} : { state: options.state };
-      const page = await database.tasks.list({
-        scope: null,
-        limit: options?.limit ?? DEFAULT_LIMIT,
-        ...state,
-      });
-      return page.rows;
-    },
     async releaseLease(taskId) {
       if (!isStorableKey(taskId) || !(await database.leases.expireNow(taskId))) return 'not_found';
       const { swept } = await journal.sweep({

@@ -9,11 +9,13 @@ export interface ClusterStatus {
   readonly reasons: readonly string[];
   /** The holder in the tables: `<replicaId>-<boot>`, another one at every start. */
   readonly replicaId: string;
+  /** Whether an operator had it stop taking turns. */
+  readonly paused: boolean;
   readonly runningTurns: number;
   readonly heldLeases: number;
   /** Milliseconds since the last answered heartbeat was sent; null while nothing is held. */
   readonly lastBeatAgeMs: number | null;
-  /** Milliseconds since the database last answered; null: not yet. */
+  /** Milliseconds since the database last answered, and took a write where no lease is held; null: not yet. */
   readonly databaseAgeMs: number | null;
   readonly stream: EventStreamStatus;
   /** Null where the card has no push notifications. */
@@ -23,6 +25,8 @@ export interface ClusterStatus {
 /** What readiness is judged by. */
 export interface ReadinessFacts {
   readonly phase: 'starting' | 'running' | 'draining' | 'closed';
+  /** An operator had it stop taking turns. Default false. */
+  readonly paused?: boolean;
   readonly lastBeatAgeMs: number | null;
   readonly databaseAgeMs: number | null;
   /** A heartbeat older than this is not fresh: a lease acquired now might not be kept. */
@@ -33,6 +37,7 @@ export interface ReadinessFacts {
 export function notReadyReasons(facts: ReadinessFacts): string[] {
   const reasons: string[] = [];
   if (facts.phase !== 'running') reasons.push(facts.phase);
+  if (facts.paused) reasons.push('paused by an operator');
   if (facts.lastBeatAgeMs !== null && facts.lastBeatAgeMs > facts.freshMs) {
     reasons.push(`no heartbeat for ${Math.round(facts.lastBeatAgeMs)} ms`);
   }

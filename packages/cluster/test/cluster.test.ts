@@ -97,8 +97,10 @@ describe('status', () => {
     const clock = createFakeClock();
     const database = createMemoryDatabase({ clock });
     let away = false;
-    const ping = async (): Promise<void> => (away ? new Promise(() => {}) : undefined);
-    const cluster = await newCluster({ clock, database: { ...database, ping } });
+    const report: typeof database.replicas.report = (own) =>
+      away ? new Promise(() => {}) : database.replicas.report(own);
+    const replicas = { ...database.replicas, report };
+    const cluster = await newCluster({ clock, database: { ...database, replicas } });
     await cluster.start();
     await clock.advance(1);
     expect(cluster.status().ready).toBe(true);
@@ -238,8 +240,9 @@ describe('an operator', () => {
     await cluster.requestHandler.sendMessage(request('go', { immediately: true }), contextOf('bob'));
     expect((await cluster.operator.leases()).map(({ owner }) => owner).sort()).toEqual(['alice', 'bob']);
     expect(await cluster.operator.leases({ limit: 1 })).toHaveLength(1);
-    expect(await cluster.operator.tasks()).toHaveLength(2);
-    expect(await cluster.operator.tasks({ state: 'TASK_STATE_COMPLETED' })).toHaveLength(0);
+    expect((await cluster.operator.tasks.find()).tasks).toHaveLength(2);
+    const completed = await cluster.operator.tasks.find({ states: ['TASK_STATE_COMPLETED'] });
+    expect(completed).toEqual({ tasks: [], next: null });
   });
 
   test('who releases a lease ends a turn that runs, and leaves a parked task as it is', async () => {
@@ -260,7 +263,7 @@ describe('an operator', () => {
     expect(await cluster.operator.releaseLease('no-such-task')).toBe('not_found');
     expect(await cluster.operator.releaseLease('ends in a space ')).toBe('not_found');
     lingering.open();
-    const states = (await cluster.operator.tasks()).map(({ state }) => state).sort();
+    const states = (await cluster.operator.tasks.find()).tasks.map(({ state }) => state).sort();
     expect(states).toEqual(['TASK_STATE_FAILED', 'TASK_STATE_INPUT_REQUIRED']);
     expect(await cluster.operator.leases()).toEqual([]);
   });
@@ -312,7 +315,7 @@ test('a follow-up whose webhook is refused is refused whole, and its task stays 
   await expect(send(cluster, { ...message, configuration })).rejects.toMatchObject({
     name: 'RequestMalformedError',
   });
-  expect((await cluster.operator.tasks())[0]?.version).toBe(2);
+  expect((await cluster.operator.tasks.find()).tasks[0]?.version).toBe(2);
 });
 
 function caseOf({ payload }: StreamResponse): string {

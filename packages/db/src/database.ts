@@ -1,7 +1,9 @@
 import type { JournalStatements } from './statements/journal-statements.js';
 import type { LeaseStatements } from './statements/lease-statements.js';
 import type { LogStatements } from './statements/log-statements.js';
+import type { OperatorQueries } from './statements/operator-queries.js';
 import type { PushQueueStatements } from './statements/push-queue.js';
+import type { ReplicaStatements } from './statements/replica-statements.js';
 import type { PushConfigQueries, TaskQueries } from './statements/task-queries.js';
 
 /** The databases there are. `memory` is one process's own, for tests and single-replica use. */
@@ -51,6 +53,9 @@ export interface Database {
   readonly tasks: TaskQueries;
   readonly pushConfigs: PushConfigQueries;
   readonly pushQueue: PushQueueStatements;
+  readonly replicas: ReplicaStatements;
+  /** For operators: not scoped by owner. */
+  readonly operators: OperatorQueries;
   readonly hints: HintSource;
   /**
    * The start check (protocol 1 to 3): reachable, version, time zone, clock, settings, schema complete and ours.

@@ -1,6 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { withFields, type Timer } from '@a2a-cluster/core';
 import type { ReleaseOutcome, Renewed } from '@a2a-cluster/db';
+import { createSafeReporter } from './beat-report.js';
 import { createBeatPace } from './beat-pace.js';
 import type { BeatCounts, Heartbeat, HeartbeatOptions, HeldLease, HoldLease } from './heartbeat.js';
 import { createLeaseCalls, type HeartbeatContext } from './lease-calls.js';
@@ -24,6 +25,7 @@ export function createHeartbeat(options: HeartbeatOptions): Heartbeat {
 class LeaseHeartbeat implements Heartbeat {
   readonly #context: HeartbeatContext;
   readonly #onBeat: HeartbeatOptions['onBeat'];
+  readonly #reporter;
   readonly #stop = new AbortController();
   readonly #set;
   readonly #calls;
@@ -34,12 +36,13 @@ class LeaseHeartbeat implements Heartbeat {
   #timer: Timer | null = null;
   #lastBeatMs = -Infinity;
 
-  constructor({ leases, holder, options, clock, logger, onBeat }: HeartbeatOptions) {
+  constructor({ leases, holder, options, clock, logger, onBeat, reporter }: HeartbeatOptions) {
     // Every call under way listens, and there may be as many as there are leases.
     setMaxListeners(0, this.#stop.signal);
     const context = { leases, holder, options, clock, logger, signal: this.#stop.signal };
     this.#context = { ...context, logger: withFields(logger, { holder }) };
     this.#onBeat = onBeat;
+    this.#reporter = createSafeReporter(reporter, this.#context.logger);
     this.#set = new LeaseSet({
       trustMs: options.ttlMs - options.marginMs,
       clock,
@@ -139,16 +142,22 @@ class LeaseHeartbeat implements Heartbeat {
       this.#pace.idle();
       return { counts: none, lookedUp: Promise.resolve(0) };
     }
+    const report = this.#reporter.take();
     let counts: BeatCounts;
     let lookedUp = Promise.resolve(0);
     try {
-      const answers = await this.#calls.beat(asked.map((entry) => entry.key));
+      const answers = await this.#calls.beat(
+        asked.map((entry) => entry.key),
+        report,
+      );
       this.#pace.answered();
+      if (report !== null) this.#reporter.done(true);
       this.#lastBeatMs = Math.max(this.#lastBeatMs, sentAtMs);
       const judged = this.#judge(asked, { sentAtMs, answers });
       counts = { ...none, ...judged.counts, tookMs: clock.monotonicMs() - sentAtMs };
       lookedUp = this.#track(this.#recovery.lookUp(judged.unknown));
     } catch (error) {
+      if (report !== null) this.#reporter.done(false);
       this.#set.loseOverdue();
       if (!signal.aborted) this.#pace.failed(error);
       const lost = asked.filter((entry) => !entry.open).length;

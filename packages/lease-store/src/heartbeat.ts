@@ -1,5 +1,6 @@
 import type { Clock, LeaseKey, Logger, Service } from '@a2a-cluster/core';
 import type { LeaseStatements, ReleaseOutcome } from '@a2a-cluster/db';
+import type { BeatReporter } from './beat-report.js';
 import type { ResolvedLeaseOptions } from './options.js';
 
 /**
@@ -93,4 +94,6 @@ export interface HeartbeatOptions {
   readonly logger: Logger;
   /** Called after every beat, for metrics. What it throws is logged. */
   readonly onBeat?: ((counts: BeatCounts) => void) | undefined;
+  /** What beats carry along. Default: nothing. */
+  readonly reporter?: BeatReporter | undefined;
 }

@@ -1,3 +1,4 @@
+export type { BeatReporter } from './beat-report.js';
 export * from './clock-watch.js';
 export * from './create-clock-watch.js';
 export * from './create-heartbeat.js';

@@ -1,5 +1,5 @@
 import type { Clock, LeaseKey, Logger } from '@a2a-cluster/core';
-import type { LeaseStatements, ReleaseOutcome, Renewed } from '@a2a-cluster/db';
+import type { LeaseStatements, ReleaseOutcome, Renewed, ReplicaReport } from '@a2a-cluster/db';
 import { limited } from './call-limit.js';
 import type { SeenRow } from './lease-set.js';
 import type { ResolvedLeaseOptions } from './options.js';
@@ -17,7 +17,7 @@ export interface HeartbeatContext {
 
 /** The lease statements of one holder, each waited for at most one renewal timeout. They reject as `limited` does. */
 export interface LeaseCalls {
-  beat(keys: readonly LeaseKey[]): Promise<readonly Renewed[]>;
+  beat(keys: readonly LeaseKey[], report: ReplicaReport | null): Promise<readonly Renewed[]>;
   beatOne(lease: LeaseKey, waitMs: number): Promise<Renewed | null>;
   read(taskIds: readonly string[]): Promise<ReadonlyMap<string, SeenRow>>;
   release(lease: LeaseKey): Promise<ReleaseOutcome>;
@@ -30,7 +30,8 @@ export function createLeaseCalls(context: HeartbeatContext): LeaseCalls {
   const call = <T>(action: () => Promise<T>): Promise<T> =>
     limited({ clock, limitMs: renewalTimeoutMs, signal, call: action });
   return {
-    beat: (keys) => call(() => leases.beat({ holder, ttlMs, leases: keys })),
+    beat: (keys, report) =>
+      call(() => leases.beat({ holder, ttlMs, leases: keys, ...(report === null ? {} : { report }) })),
     beatOne: (lease, waitMs) => call(() => leases.beatOne({ holder, ttlMs, lease, waitMs })),
     async read(taskIds) {
       const rows = await call(() => leases.readLeases(taskIds));

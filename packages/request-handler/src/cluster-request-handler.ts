@@ -34,6 +34,13 @@ export interface ClusterRequestHandler extends A2ARequestHandler {
   readonly runningTurns: number;
   /** Refuses new turns from now on; everything else goes on. */
   drain(): void;
+  /** Refuses new turns, as a drain does, or takes them again; a drain is not undone by it. */
+  pause(on: boolean): void;
+  /**
+   * Cancels a task for whoever may, an operator say: the caller answers for the scope. As `cancelTask` otherwise.
+   * @throws A2AError: not found, ended some other way first, or this replica closed meanwhile.
+   */
+  cancelAs(taskId: string, scope: Scope): Promise<Task>;
   /** Drains, then ends the turns that are left (protocol 10). Bounded. */
   closeTurns(close: CloseTurns): Promise<void>;
 }
@@ -83,6 +90,14 @@ class Handler implements ClusterRequestHandler {
 
   drain(): void {
     this.parts.turns.drain();
+  }
+
+  pause(on: boolean): void {
+    this.parts.turns.pause(on);
+  }
+
+  cancelAs(taskId: string, scope: Scope): Promise<Task> {
+    return this.guard(() => cancelTask(this.parts, { taskId, scope }));
   }
 
   closeTurns(close: CloseTurns): Promise<void> {

@@ -15,10 +15,10 @@ export function taskBusy(taskId: string, retryAfterMs: number): A2AError {
   });
 }
 
-/** No new turns here: the replica is closing (protocol 10). */
+/** No new turns here: the replica is closing, or an operator has paused it (protocol 10). */
 export function replicaDraining(retryAfterMs: number): A2AError {
   return new A2AError({
-    message: 'This replica is shutting down and takes no new work. Send again; another replica will answer.',
+    message: 'This replica takes no new work. Send again; another replica will answer.',
     metadata: { reason: 'REPLICA_DRAINING', retryAfterMs: String(retryAfterMs) },
   });
 }

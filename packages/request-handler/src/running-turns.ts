@@ -36,6 +36,7 @@ export class RunningTurns {
   private places = 0;
   private opening = 0;
   private draining = false;
+  private paused = false;
   /** No turn begins any more, also none whose opening was on its way. */
   private ended = false;
   private readonly closing = new AbortController();
@@ -63,9 +64,14 @@ export class RunningTurns {
     return this.closing.signal;
   }
 
-  /** Whether new turns are refused. */
+  /** Whether new turns are refused, for good or until they are not any more. */
   get isDraining(): boolean {
-    return this.draining;
+    return this.draining || this.paused;
+  }
+
+  /** Refuses new turns, as a drain does, or takes them again; running ones go on. A drain is not undone by it. */
+  pause(on: boolean): void {
+    this.paused = on;
   }
 
   /** The turn of that task that may still write, if it runs here. */
@@ -107,7 +113,7 @@ export class RunningTurns {
 
   private takePlace(caller: Caller): () => void {
     const { heartbeatMs: retryAfterMs, maxConcurrentTurns } = this.parts.options;
-    if (this.draining) throw replicaDraining(retryAfterMs);
+    if (this.isDraining) throw replicaDraining(retryAfterMs);
     if (this.places >= maxConcurrentTurns) throw tooManyTurns({ scope: 'replica', retryAfterMs });
     const giveBack = this.owners.take(caller);
     if (giveBack === null) throw tooManyTurns({ scope: 'owner', retryAfterMs });

@@ -69,6 +69,8 @@ export function createFaultyDatabase(inner: Database): FaultyDatabase {
       tasks: inner.tasks,
       pushConfigs: inner.pushConfigs,
       pushQueue: inner.pushQueue,
+      replicas: inner.replicas,
+      operators: inner.operators,
       hints: inner.hints,
       check: (check) => inner.check(check),
       ping: () => inner.ping(),

@@ -45,6 +45,8 @@ export function databaseOf(world: World, owner: Owner): Database {
     tasks: wrap(database.tasks),
     pushConfigs: wrap(database.pushConfigs),
     pushQueue: wrap(database.pushQueue),
+    replicas: wrap(database.replicas),
+    operators: wrap(database.operators),
     hints: world.listens ? hintsOf(world, owner) : { kind: 'none' },
     check,
     ping,

@@ -23,13 +23,13 @@ export function leases(options: DatabaseCommandOptions): Promise<number> {
   });
 }
 
-/** Prints tasks of every owner, the latest first. */
+/** Prints tasks of every owner, the youngest first; at most 200. */
 export function tasks(options: DatabaseCommandOptions): Promise<number> {
   return withOperator(options.config, async (operator) => {
-    const found = await operator.tasks({ limit: options.limit });
-    const rows = found.map(({ taskId, scope, contextId, state, statusTimestamp, version }) => ({
-      ...{ taskId, state, tenant: scope.tenant, owner: scope.owner },
-      ...{ contextId, version, statusTimestamp },
+    const { tasks: found } = await operator.tasks.find({ limit: options.limit });
+    const rows = found.map(({ taskId, tenant, owner, contextId, state, version, createdAtMs }) => ({
+      ...{ taskId, state, tenant, owner },
+      ...{ contextId, version, createdAt: new Date(createdAtMs).toISOString() },
     }));
     printRows({ rows, json: options.json, none: 'There are no tasks.' });
     return EXIT_OK;

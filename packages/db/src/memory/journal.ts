@@ -61,8 +61,9 @@ function createTask(tables: MemoryTables, create: CreateTask): CreateOutcome {
   tables.append({ taskId, holder, epoch: 1 }, events);
   const version = events.length;
   const { tenant, owner } = scope;
+  const createdAtMs = Math.floor(tables.nowMs());
   tables.tasks.set(taskId, {
-    taskId,
+    ...{ taskId, createdAtMs, updatedAtMs: createdAtMs },
     scope: { tenant, owner },
     contextId,
     state,

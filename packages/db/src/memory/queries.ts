@@ -42,5 +42,6 @@ function compareRows(
 }
 
 function rowOf(task: TaskRecord): TaskRow {
-  return { ...task, statusTimestamp: task.statusTimestamp ?? '' };
+  const { taskId, scope, contextId, state, version } = task;
+  return { taskId, scope, contextId, state, version, statusTimestamp: task.statusTimestamp ?? '' };
 }

@@ -2,8 +2,11 @@ import type { Database } from '../database.js';
 import { createMemoryJournal } from './journal.js';
 import { createMemoryLeases } from './leases.js';
 import { createMemoryLog } from './log.js';
+import { createMemoryOperators } from './operators.js';
 import { createMemoryPushConfigs } from './push-configs.js';
 import { createMemoryPushQueue } from './push-queue.js';
+import { createMemoryReplicas } from './replicas.js';
+import { guardOperatorQueries } from '../statements/find-tasks.js';
 import { createMemoryTasks } from './queries.js';
 import type { MemoryTables } from './tables.js';
 
@@ -17,6 +20,8 @@ export function memoryDatabaseOver(tables: MemoryTables): Database {
     tasks: createMemoryTasks(tables),
     pushConfigs: createMemoryPushConfigs(tables),
     pushQueue: createMemoryPushQueue(tables),
+    replicas: createMemoryReplicas(tables),
+    operators: guardOperatorQueries(createMemoryOperators(tables)),
     hints: { kind: 'none' },
     check: async () => ({ warnings: [] }),
     ping: async () => {},

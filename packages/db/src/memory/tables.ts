@@ -1,6 +1,7 @@
 import type { Clock, EventRow, NewEvent, Scope, StateName } from '@a2a-cluster/core';
 import { ClusterError } from '@a2a-cluster/core';
 import type { DeadLetter, PushStatus } from '../statements/push-queue.js';
+import type { ReplicaIdentity, ReplicaReport } from '../statements/replica-statements.js';
 import type { PushConfigRow } from '../statements/task-queries.js';
 
 /** A row of `tasks` in memory. */
@@ -13,6 +14,10 @@ export interface TaskRecord {
   statusTimestamp: string | null;
   /** The seq of the last event. */
   version: number;
+  /** Milliseconds since 1970 by {@link MemoryTables.nowMs}, as the next. */
+  readonly createdAtMs: number;
+  /** When the last event was appended. */
+  updatedAtMs: number;
 }
 
 /** A row of `task_leases` in memory; moments are milliseconds since 1970 by {@link MemoryTables.nowMs}. */
@@ -30,6 +35,17 @@ export interface LeaseRecord {
 /** A row of `task_events` in memory. */
 export interface EventRecord extends EventRow {
   readonly writeId: string;
+  /** Milliseconds since 1970 by {@link MemoryTables.nowMs}. */
+  readonly createdAtMs: number;
+}
+
+/** A row of `replicas` in memory; moments as above. */
+export interface ReplicaRecord {
+  readonly identity: ReplicaIdentity;
+  report: ReplicaReport;
+  readonly startedAtMs: number;
+  beatAtMs: number;
+  pauseRequestedAtMs: number | null;
 }
 
 /** A row of `task_snapshots` in memory. */
@@ -86,6 +102,7 @@ export class MemoryTables {
   readonly snapshots = new Map<string, SnapshotRecord>();
   /** Per task and config id, in the order of the first save. */
   readonly pushConfigs = new Map<string, Map<string, PushRecord>>();
+  readonly replicas = new Map<string, ReplicaRecord>();
   /** The oldest first. */
   deadLetters: DeadLetterRecord[] = [];
   private readonly clock: Clock;
@@ -118,12 +135,25 @@ export class MemoryTables {
   append(appended: Appended, events: readonly NewEvent[]): void {
     const { taskId, holder, epoch } = appended;
     const log = [...this.logOf(taskId)];
+    const createdAtMs = Math.floor(this.nowMs());
     for (const { kind, payload, writeId, messageId = null } of events) {
       if (messageId !== null && log.some((row) => row.messageId === messageId)) {
         throw new ClusterError('STORE_FAULT', `message ${messageId} is in the log of task ${taskId} already`);
       }
-      log.push({ taskId, seq: log.length + 1, kind, payload, writeId, messageId, holder, epoch });
+      log.push({
+        taskId,
+        seq: log.length + 1,
+        kind,
+        payload,
+        writeId,
+        messageId,
+        holder,
+        epoch,
+        createdAtMs,
+      });
     }
+    const task = this.tasks.get(taskId);
+    if (task) task.updatedAtMs = createdAtMs;
     this.events.set(taskId, log);
   }
 }

@@ -35,6 +35,14 @@ export const expectedMigrations: ExpectedMigrations = {
       name: '20261130110000_push_deliveries',
       checksum: '83afc0bd964e02fc100dcd3cb93454cc44b16b6ce33e2ea57f2212503df5c26b',
     },
+    {
+      name: '20261130120000_replicas',
+      checksum: 'd498623d23ec67a041e44bfa9707d94f4630e6e1d2ecb2e9092207e2745f246f',
+    },
+    {
+      name: '20261130120100_tasks_by_state',
+      checksum: 'bca38500613011f8ee2403ff90ec77f75f159a0c216ec15d5738c3fdb29640a3',
+    },
   ],
   postgresql: [
     {
@@ -65,6 +73,14 @@ export const expectedMigrations: ExpectedMigrations = {
       name: '20261130110000_push_deliveries',
       checksum: '378be8b10edf6efd6f777da0d4958b2da249571075ebc828502ef6b92c267295',
     },
+    {
+      name: '20261130120000_replicas',
+      checksum: '37dff89fdc5c77abad5678d64b232030d3dbef69d4f3060f99870322978ef347',
+    },
+    {
+      name: '20261130120100_tasks_by_state',
+      checksum: 'e067cf33e5df82cb0ca6e693791b24b9908a86db528128a4436c5f6de1cd0ac5',
+    },
   ],
   mysql: [
     {
@@ -94,6 +110,14 @@ export const expectedMigrations: ExpectedMigrations = {
     {
       name: '20261130110000_push_deliveries',
       checksum: '1aebee845e270cd1d9e2b40a1f2faafe2cc666f0f029f61379244b7a7c7243e6',
+    },
+    {
+      name: '20261130120000_replicas',
+      checksum: '706ff10bb51d421d1e1627ebc5f9b7627a8f07abf6f56f38c7c1fbc3b8cbee49',
+    },
+    {
+      name: '20261130120100_tasks_by_state',
+      checksum: '01a58555db76f05c7185b19b04b2189aa797b598446ae90a72f9e39825b25d2b',
     },
   ],
 };

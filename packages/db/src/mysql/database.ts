@@ -5,14 +5,17 @@ import type { Database } from '../database.js';
 import { PrismaClient } from '../generated/mysql/client.js';
 import { createPushConfigQueries } from '../prisma/push-config-queries.js';
 import { createTaskQueries } from '../prisma/task-queries.js';
+import { guardOperatorQueries } from '../statements/find-tasks.js';
 import { checkMysql } from './check.js';
 import { createJournal } from './journal.js';
 import { createLeases } from './leases.js';
 import { createLog } from './log.js';
+import { createOperators } from './operators.js';
 import { createPool, type Pool } from './pool.js';
 import { asDriverPool } from './prisma-pool.js';
 import { createPushQueue } from './push-queue.js';
 import { read } from './reads.js';
+import { createReplicas } from './replicas.js';
 import { lockSecondsOf, type SessionLimits } from './session-settings.js';
 import { parseTarget } from './target.js';
 import { statement } from './texts.js';
@@ -47,6 +50,8 @@ export async function createMysqlDatabase(options: DatabaseOptions): Promise<Dat
     tasks: createTaskQueries(prisma, 'mysql'),
     pushConfigs: createPushConfigQueries(prisma, 'mysql'),
     pushQueue: createPushQueue({ writes, reads }),
+    replicas: createReplicas({ writes, reads }),
+    operators: guardOperatorQueries(createOperators(reads)),
     hints: { kind: 'none' },
     check: async ({ maxEventBytes }) => ({ warnings: await checkMysql({ pools, maxEventBytes }) }),
     ping: async () => void (await read(reads, statement('SELECT 1'))),

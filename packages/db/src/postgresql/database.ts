@@ -5,6 +5,7 @@ import type { Database } from '../database.js';
 import { PrismaClient } from '../generated/postgresql/client.js';
 import { createPushConfigQueries } from '../prisma/push-config-queries.js';
 import { createTaskQueries } from '../prisma/task-queries.js';
+import { guardOperatorQueries } from '../statements/find-tasks.js';
 import { checkPostgres } from './check.js';
 import { beatLimits, parsePostgresUrl, poolConfig, requestLimits } from './connection-config.js';
 import { createConnections, type Connections } from './connections.js';
@@ -13,8 +14,10 @@ import { createPostgresHints } from './hints.js';
 import { createPostgresJournal } from './journal.js';
 import { createPostgresLeases } from './leases.js';
 import { createPostgresLog } from './log.js';
+import { createPostgresOperators } from './operators.js';
 import { createPrepared } from './prepared.js';
 import { createPostgresPushQueue } from './push-queue.js';
+import { createPostgresReplicas } from './replicas.js';
 import { createRetrying } from './retry.js';
 
 /** Two, so that one beat that waits does not hold up the next. */
@@ -55,6 +58,8 @@ export async function createPostgresDatabase(options: DatabaseOptions): Promise<
     tasks: createTaskQueries(prisma, 'postgresql'),
     pushConfigs: createPushConfigQueries(prisma, 'postgresql'),
     pushQueue: createPostgresPushQueue(retrying),
+    replicas: createPostgresReplicas(requests),
+    operators: guardOperatorQueries(createPostgresOperators(requests)),
     hints,
     check: async () => ({ warnings: await checkPostgres({ requests, beats, hints, schema }) }),
     ping: async () => void (await requests.run(ping, [])),

@@ -1,6 +1,7 @@
 import type { LeaseListing } from '@a2a-cluster/core';
 import { sqlStateOf } from '../errors/postgresql-faults.js';
 import type { LeaseStatements, Renewed, ServerClock } from '../statements/lease-statements.js';
+import type { ReplicaReport } from '../statements/replica-statements.js';
 import type { Connections } from './connections.js';
 import { readClock, readClockUnprivileged } from './sql/clock.js';
 import * as sql from './sql/leases.js';
@@ -14,12 +15,15 @@ interface RenewedRow {
 /** The statements of leases on PostgreSQL, on connections of their own. None is retried here: beats have deadlines. */
 export function createPostgresLeases(beats: Connections): LeaseStatements {
   return {
-    async beat({ holder, ttlMs, leases }) {
+    async beat({ holder, ttlMs, leases, report }) {
       if (leases.length === 0) return [];
       const ids = leases.map((lease) => lease.taskId);
       // The driver would quote each number of an array; as text they cost nothing.
       const epochs = `{${leases.map((lease) => lease.epoch).join(',')}}`;
-      const rows = await beats.run<RenewedRow>(sql.beat, [ids, epochs, holder, ttlMs]);
+      const values = [ids, epochs, holder, ttlMs];
+      const rows = report
+        ? await beats.run<RenewedRow>(sql.beatAndReport, [...values, ...reportValues(report)])
+        : await beats.run<RenewedRow>(sql.beat, values);
       return rows.map(toRenewed);
     },
     async beatOne({ holder, ttlMs, lease, waitMs }) {
@@ -58,6 +62,10 @@ export function createPostgresLeases(beats: Connections): LeaseStatements {
     readClock: () => readServerClock(beats),
     listLeases: (limit) => listLeases(beats, limit),
   };
+}
+
+function reportValues({ replicaId, phase, stats }: ReplicaReport): readonly string[] {
+  return [replicaId, phase, JSON.stringify(stats)];
 }
 
 function toRenewed(row: RenewedRow): Renewed {

@@ -4,7 +4,8 @@ import type { Connections } from './connections.js';
 import * as sql from './sql/log.js';
 import { toLook, type LookRow } from './sql/look.js';
 
-interface EventRecord {
+/** A row of an event. */
+export interface EventRecord {
   readonly task_id: string;
   readonly seq: number;
   readonly kind: EventKind;
@@ -75,7 +76,8 @@ function toStoredTask(rows: readonly TaskRecord[]): StoredTask | null {
   };
 }
 
-function toEvent(row: EventRecord): EventRow {
+/** The row as the contract has it. */
+export function toEvent(row: EventRecord): EventRow {
   const { task_id, seq, kind, payload, message_id, holder, epoch } = row;
   return { taskId: task_id, seq, kind, payload, messageId: message_id, holder, epoch };
 }

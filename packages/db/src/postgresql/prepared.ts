@@ -51,7 +51,7 @@ export function createPrepared({ logger }: { readonly logger: Logger }): Prepare
       values: readonly unknown[],
     ): Promise<pg.QueryResult<R>> {
       const unnamed = { text: statement.text, values: [...values] };
-      if (!named) return client.query<R>(unnamed);
+      if (!named || statement.once) return client.query<R>(unnamed);
       try {
         return await client.query<R>({ ...unnamed, name: nameOf(statement) });
       } catch (error) {

@@ -5,4 +5,6 @@ export interface Statement {
   readonly text: string;
   /** Whether it may change something: decides what a lost answer means. */
   readonly writes: boolean;
+  /** Not prepared: its text is made for each call, and its plan for the values that come with it. */
+  readonly once?: boolean;
 }

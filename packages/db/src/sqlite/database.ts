@@ -4,12 +4,15 @@ import type { Database } from '../database.js';
 import { PrismaClient } from '../generated/sqlite/client.js';
 import { createPushConfigQueries } from '../prisma/push-config-queries.js';
 import { createTaskQueries } from '../prisma/task-queries.js';
+import { guardOperatorQueries } from '../statements/find-tasks.js';
 import { checkSqlite } from './check.js';
 import { SqliteConnection } from './connection.js';
 import { createSqliteJournal } from './journal.js';
 import { createSqliteLeases } from './leases.js';
 import { createSqliteLog } from './log.js';
+import { createSqliteOperators } from './operators.js';
 import { createSqlitePushQueue } from './push-queue.js';
+import { createSqliteReplicas } from './replicas.js';
 import { SafeSqlite } from './safe-sqlite.js';
 import { fileOfUrl } from './target.js';
 
@@ -40,6 +43,8 @@ export async function createSqliteDatabase(options: DatabaseOptions): Promise<Da
     tasks: createTaskQueries(prisma, 'sqlite'),
     pushConfigs: createPushConfigQueries(prisma, 'sqlite'),
     pushQueue: createSqlitePushQueue(requests),
+    replicas: createSqliteReplicas(requests),
+    operators: guardOperatorQueries(createSqliteOperators(requests)),
     hints: { kind: 'counter', read: () => connection.dataVersion() },
     check: async () => ({ warnings: await checkSqlite(target, requests) }),
     ping: () =>

@@ -5,9 +5,10 @@ import { CANCEL_AGE, lookAt, messageRow } from './reads.js';
 import { idList, numberAt, numberOrNull, textAt, textOrNull } from './rows.js';
 import type { SqlRow, SqliteSession } from './session.js';
 
-const COLUMNS = 'e.task_id, e.seq, e.kind, e.payload, e.message_id, e.holder, e.epoch';
+/** The columns of an event `e`. */
+export const EVENT_COLUMNS = 'e.task_id, e.seq, e.kind, e.payload, e.message_id, e.holder, e.epoch';
 const SNAPSHOT = 'SELECT version, payload FROM task_snapshots WHERE task_id = ?';
-const AFTER = `SELECT ${COLUMNS} FROM task_events e WHERE e.task_id = ? AND e.seq > ? ORDER BY e.seq`;
+const AFTER = `SELECT ${EVENT_COLUMNS} FROM task_events e WHERE e.task_id = ? AND e.seq > ? ORDER BY e.seq`;
 const PAGE = `${AFTER} LIMIT ?`;
 const HEADS = `
 SELECT t.id, t.version, t.state, x.holder, x.epoch, ${CANCEL_AGE} AS cancel_age_ms
@@ -60,7 +61,8 @@ function readPages(
   return rows;
 }
 
-function toEvent(row: SqlRow): EventRow {
+/** A row of {@link EVENT_COLUMNS}. */
+export function toEvent(row: SqlRow): EventRow {
   return {
     taskId: textAt(row, 'task_id'),
     seq: numberAt(row, 'seq'),

@@ -31,16 +31,19 @@ function toLook(row: SqlRow): Look {
     contextId: textAt(row, 'context_id'),
     state: textAt(row, 'state'),
     version: numberAt(row, 'version'),
-    lease:
-      row['holder'] === null
-        ? null
-        : {
-            holder: textAt(row, 'holder'),
-            epoch: numberAt(row, 'epoch'),
-            pending: numberAt(row, 'pending') !== 0,
-            remainingMs: numberAt(row, 'remaining_ms'),
-            cancelAgeMs: numberOrNull(row, 'cancel_age_ms'),
-          },
+    lease: leaseOf(row),
+  };
+}
+
+/** The lease of a row that a LEFT JOIN may have missed. */
+export function leaseOf(row: SqlRow): Look['lease'] {
+  if (row['holder'] === null) return null;
+  return {
+    holder: textAt(row, 'holder'),
+    epoch: numberAt(row, 'epoch'),
+    pending: numberAt(row, 'pending') !== 0,
+    remainingMs: numberAt(row, 'remaining_ms'),
+    cancelAgeMs: numberOrNull(row, 'cancel_age_ms'),
   };
 }
 

@@ -1,4 +1,5 @@
 import type { LeaseKey, LeaseListing } from '@a2a-cluster/core';
+import type { ReplicaReport } from './replica-statements.js';
 
 /** One heartbeat for every lease of a replica. */
 export interface Beat {
@@ -6,6 +7,12 @@ export interface Beat {
   readonly ttlMs: number;
   /** Exactly these; never "all of this holder". */
   readonly leases: readonly LeaseKey[];
+  /**
+   * What the replica says of itself, to be written along where that costs no further statement: on PostgreSQL. A row
+   * that is gone or locked is left as it is; the leases know nothing of it. A table that cannot be used fails the beat:
+   * send the next one without.
+   */
+  readonly report?: ReplicaReport;
 }
 
 /** A lease that a beat renewed. */

@@ -44,9 +44,16 @@ export interface OperatorEvent extends EventRow {
   readonly createdAtMs: number;
 }
 
-/** Reads for operators: over all owners, so never for callers. None locks, none counts everything. */
+/**
+ * Reads for operators: over all owners, so never for callers. None locks, none counts everything. An id, tenant or owner
+ * that cannot be stored is found nowhere: an empty answer, without asking.
+ */
 export interface OperatorQueries {
-  /** A page, answered from an index whatever the number of tasks, unless `contextId` stands alone. */
+  /**
+   * A page, answered from an index whatever the number of tasks: of the states, of the owner (`tenant` and `owner`
+   * together), or of the holder's leases. Where `contextId`, `tenant` or `owner` stands alone, the tasks are read in
+   * their order until the page is full, which for a rare one may be all of them.
+   */
   findTasks(find: FindTasks): Promise<readonly OperatorTask[]>;
   task(taskId: string): Promise<OperatorTask | null>;
   /** Events with a seq greater than `after`, in order; fewer where retention has deleted some. */
@@ -55,7 +62,7 @@ export interface OperatorQueries {
     readonly after: number;
     readonly limit: number;
   }): Promise<readonly OperatorEvent[]>;
-  /** How many tasks are in each state that is not an end. States without any are left out. */
+  /** How many tasks are in each state that is not an end, counted in an index. States without any are left out. */
   countLive(): Promise<Readonly<Record<StateName, number>>>;
   /** Tasks that are SUBMITTED or WORKING and have no lease: nobody runs them and nobody will end them. */
   countLeaseless(): Promise<number>;

@@ -40,6 +40,12 @@ export interface ReplicaIdentity {
   readonly heartbeatMs: number;
 }
 
+/** A replica as it is entered into the table. */
+export interface ReplicaEntry extends ReplicaIdentity, ReplicaReport {
+  /** How long it has run already; default 0. For one whose row was lost. */
+  readonly upMs?: number;
+}
+
 /** A replica as the table has it. Ages are by the database's clock. */
 export interface ReplicaListing extends ReplicaIdentity, ReplicaReport {
   readonly upMs: number;
@@ -54,16 +60,23 @@ export interface ReplicaListing extends ReplicaIdentity, ReplicaReport {
  * alone say who may write. A replica that is gone stays until `forget`.
  */
 export interface ReplicaStatements {
-  /** Inserts the row, or replaces it. */
-  register(replica: ReplicaIdentity & ReplicaReport): Promise<void>;
+  /**
+   * Inserts the row, or replaces it. A pause that was asked for stays; one that says `paused` has been asked, also
+   * where its row was lost.
+   */
+  register(replica: ReplicaEntry): Promise<void>;
   /**
    * Writes the report and reads every replica, in one round trip where the database can. A row that somebody has locked
-   * is not waited for: it is read as it was. The answer lacks the replica when its row is gone: register again.
+   * is not waited for: it is read as it was. The answer lacks the replica when its row is gone: register again. At most
+   * 1 000, the youngest first, and itself whatever their number.
    */
   report(report: ReplicaReport): Promise<readonly ReplicaListing[]>;
   /** Every replica, the youngest first; at most 1 000. */
   list(): Promise<readonly ReplicaListing[]>;
-  /** Asks a replica to take no more turns, or to take them again. False: no such replica. */
+  /**
+   * Asks a replica to take no more turns, or to take them again. False: no such replica; an id that cannot be stored is
+   * none.
+   */
   requestPause(request: { readonly replicaId: string; readonly paused: boolean }): Promise<boolean>;
   /** Deletes the row: the replica has closed. */
   remove(replicaId: string): Promise<void>;

@@ -1,5 +1,15 @@
 import type { Statement } from '../statement.js';
 import { ageMs, remainingMs } from './conditions.js';
+import { ownReport } from './replicas.js';
+
+const BEATEN = `k AS MATERIALIZED (
+  SELECT x.task_id FROM task_leases x
+    JOIN unnest($1::text[], $2::int[]) AS w(task_id, epoch) ON w.task_id = x.task_id AND w.epoch = x.epoch
+   WHERE x.holder = $3
+   ORDER BY x.task_id FOR NO KEY UPDATE OF x SKIP LOCKED)`;
+const RENEW = `UPDATE task_leases x SET expires_at = clock_timestamp() + $4::float8 * interval '1 ms' FROM k
+ WHERE x.task_id = k.task_id
+RETURNING x.task_id, x.epoch, ${ageMs('x.cancel_requested_at')} AS cancel_age_ms`;
 
 /**
  * Renews a list of leases (protocol 5). `$1` task ids, `$2` epochs, `$3` holder, `$4` ttl in ms.
@@ -12,14 +22,18 @@ export const beat: Statement = {
   name: 'beat',
   writes: true,
   text: `
-WITH k AS MATERIALIZED (
-  SELECT x.task_id FROM task_leases x
-    JOIN unnest($1::text[], $2::int[]) AS w(task_id, epoch) ON w.task_id = x.task_id AND w.epoch = x.epoch
-   WHERE x.holder = $3
-   ORDER BY x.task_id FOR NO KEY UPDATE OF x SKIP LOCKED)
-UPDATE task_leases x SET expires_at = clock_timestamp() + $4::float8 * interval '1 ms' FROM k
- WHERE x.task_id = k.task_id
-RETURNING x.task_id, x.epoch, ${ageMs('x.cancel_requested_at')} AS cancel_age_ms`,
+WITH ${BEATEN}
+${RENEW}`,
+};
+
+/** {@link beat}, and the replica's own row in the same statement. `$5` its id, `$6` phase, `$7` stats. */
+export const beatAndReport: Statement = {
+  name: 'beatAndReport',
+  writes: true,
+  text: `
+WITH ${ownReport(5)},
+${BEATEN}
+${RENEW}`,
 };
 
 /**

@@ -2,7 +2,8 @@ import type { Statement } from '../statement.js';
 import { ageMs } from './conditions.js';
 import { LOOK_COLUMNS, SCOPED_TASK } from './look.js';
 
-const EVENT_COLUMNS = `e.task_id, e.seq, e.kind, e.payload, e.message_id, e.holder, e.epoch`;
+/** The columns of an event `e`. */
+export const EVENT_COLUMNS = `e.task_id, e.seq, e.kind, e.payload, e.message_id, e.holder, e.epoch`;
 
 /**
  * A task with its lease, its snapshot and the events after that, one row per event (one row without an event when
