@@ -39,8 +39,8 @@ export function createPlot({ into, spec, columns, onPoint }: PlotOptions): uPlot
         })),
       ],
       axes: [
-        { ...axis, space: 70, values: (_plot, times) => times.map(hourOf) },
-        { ...axis, size: 44, space: 36, values: (_plot, values) => values.map(labelOf) },
+        { ...axis, size: 26, space: 70, values: (_plot, times) => times.map(hourOf) },
+        { ...axis, size: 46, space: 36, values: (_plot, values) => values.map(labelOf) },
       ],
       hooks: { setCursor: [(plot) => onPoint(plot.cursor.idx ?? null)] },
     },

@@ -58,10 +58,7 @@ function Webhook({ config, retry }: { readonly config: PushInfo; readonly retry:
         </div>
         <div>
           <dt>Attempts at the next</dt>
-          <dd>
-            {attempts}
-            {whenNext(config)}
-          </dd>
+          <dd>{`${attempts}${whenNext(config)}`}</dd>
         </div>
         {holder !== null && (
           <div>

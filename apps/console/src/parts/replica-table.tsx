@@ -3,7 +3,7 @@ import { askFor, drainReplica, resumeReplica } from '../state/actions.js';
 import { serverNow } from '../state/clock.js';
 import { overview } from '../state/live.js';
 import { tasksHeldBy } from '../state/paths.js';
-import { ago, count, duration } from '../text/format.js';
+import { ago, count, duration, shorten } from '../text/format.js';
 import { Badge } from './badge.js';
 import { Id } from './id.js';
 import { Empty } from './states.js';
@@ -67,7 +67,14 @@ function Heartbeat({ replica }: { readonly replica: ReplicaInfo }) {
 const COLUMNS: readonly Column<ReplicaInfo>[] = [
   {
     title: 'Replica',
-    cell: ({ replicaId }) => <Id value={replicaId} to={tasksHeldBy(replicaId)} keep={25} />,
+    cell: ({ replicaId, host, pid }) => (
+      <>
+        <Id value={replicaId} to={tasksHeldBy(replicaId)} keep={25} />
+        <span class="below">
+          process {pid} on {shorten(host, 25)}
+        </span>
+      </>
+    ),
   },
   { title: 'State', cell: (replica) => <ReplicaState replica={replica} /> },
   { title: 'Heartbeat', cell: (replica) => <Heartbeat replica={replica} /> },
@@ -79,7 +86,6 @@ const COLUMNS: readonly Column<ReplicaInfo>[] = [
 
 const MORE: readonly Column<ReplicaInfo>[] = [
   { title: 'Up', cell: ({ upMs }) => duration(upMs) },
-  { title: 'Host and process', cell: ({ host, pid }) => `${host}, ${pid}` },
   { title: 'Started', numeric: true, cell: ({ totals }) => count(totals.turnsStarted) },
   { title: 'Swept', numeric: true, cell: ({ totals }) => count(totals.turnsSwept) },
   { title: 'Refused', numeric: true, cell: ({ totals }) => count(totals.turnsRefused) },

@@ -50,7 +50,9 @@ export function TaskFacts(props: {
           <Ago atMs={createdAtMs} />
         </Fact>
         <Fact label="Last event">
-          <Ago atMs={createdAtMs + ageMs - idleMs} />, number {version}
+          <span>
+            <Ago atMs={createdAtMs + ageMs - idleMs} />, number {version}
+          </span>
         </Fact>
         <Lease data={data} />
       </dl>
@@ -85,8 +87,10 @@ function Lease({ data }: { readonly data: ReadTask }) {
         {silent && <Badge tone="bad" text="Silent" />}
       </Fact>
       <Fact label="Epoch">
-        {lease.epoch}
-        {lease.pending && <span class="quiet">, the turn has said nothing yet</span>}
+        <span>
+          {lease.epoch}
+          {lease.pending && <span class="quiet">, the turn has said nothing yet</span>}
+        </span>
       </Fact>
       <Fact label="Lease time left">
         {Number.isFinite(lease.remainingMs) ? (

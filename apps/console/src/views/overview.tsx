@@ -148,7 +148,7 @@ function Wiring({ now }: { readonly now: Overview }) {
           <Fact label="Listening" value={now.listening ? 'yes' : 'no, polling meanwhile'} />
         )}
         <Fact label="A dead replica's turns are swept after" value={duration(now.leaseTtlMs)} />
-        <Fact label="Leases without a turn of their replica" value={count(now.leaseless)} />
+        <Fact label="Tasks nobody runs and nobody will end" value={count(now.leaseless)} />
         <Fact label="Answered by" value={now.replicaId} />
         <Fact
           label="It last read the table of replicas"
