@@ -61,7 +61,7 @@ export function ReplicaState({ replica }: { readonly replica: ReplicaInfo }) {
 /** When a replica was last heard: the age it had when it was told, and the time since then. */
 function Heartbeat({ replica }: { readonly replica: ReplicaInfo }) {
   const told = overview.value?.atMs ?? 0;
-  return <span>{ago(replica.beatAgeMs + Math.max(0, serverNow() - told))}</span>;
+  return <span class="one-line">{ago(replica.beatAgeMs + Math.max(0, serverNow() - told))}</span>;
 }
 
 const COLUMNS: readonly Column<ReplicaInfo>[] = [
@@ -85,7 +85,7 @@ const COLUMNS: readonly Column<ReplicaInfo>[] = [
 ];
 
 const MORE: readonly Column<ReplicaInfo>[] = [
-  { title: 'Up', cell: ({ upMs }) => duration(upMs) },
+  { title: 'Up', cell: ({ upMs }) => <span class="one-line">{duration(upMs)}</span> },
   { title: 'Started', numeric: true, cell: ({ totals }) => count(totals.turnsStarted) },
   { title: 'Swept', numeric: true, cell: ({ totals }) => count(totals.turnsSwept) },
   { title: 'Refused', numeric: true, cell: ({ totals }) => count(totals.turnsRefused) },
