@@ -1,20 +1,15 @@
-import { Command, InvalidArgumentError, Option } from 'commander';
-import { leases, releaseLease, replicas, tasks } from './commands/database.js';
+import { Command, Option } from 'commander';
+import { addDatabaseCommands } from './cli-database.js';
+import { flagsOf, wholeNumber, withConfig, type OnExitCode, type Options, type Parts } from './cli-support.js';
 import { deadLetters, pushes, retryPushes } from './commands/push.js';
 import { crash, exercise } from './commands/scenarios.js';
 import { serve } from './commands/serve.js';
 import { up } from './commands/up.js';
-import { loadConfig, processEnvironment, type Config, type SettingTexts } from './config.js';
-import { EXIT_CONFIG } from './exit-code.js';
+import type { Config } from './config.js';
 import { flagOf, settingNames, settings, type SettingName } from './settings.js';
-
-/** Takes the exit code of the command that ran. */
-export type OnExitCode = (code: number) => void;
 
 /** The library's own default, which the replicas run with when nobody sets another. */
 const DEFAULT_TTL_MS = 15_000;
-
-type Options = Readonly<Record<string, unknown>>;
 
 /** The command line: every command, its flags and its help. Parsing it runs the command. */
 export function createProgram(onExitCode: OnExitCode): Command {
@@ -28,11 +23,6 @@ export function createProgram(onExitCode: OnExitCode): Command {
   addDatabaseCommands(parts);
   addPushCommands(parts);
   return program;
-}
-
-interface Parts {
-  readonly program: Command;
-  readonly onExitCode: OnExitCode;
 }
 
 function addServe({ program, onExitCode }: Parts): void {
@@ -91,34 +81,6 @@ function addScenarios({ program, onExitCode }: Parts): void {
     });
 }
 
-function addDatabaseCommands({ program, onExitCode }: Parts): void {
-  const add = (on: Command, name: string): Command =>
-    on
-      .command(name)
-      .option(`${flagOf('DATABASE_URL')} <value>`, settings.DATABASE_URL.help)
-      .option('--json', 'print JSON', false);
-  const run = (work: typeof leases) => async (options: Options) => {
-    const rest = { json: options['json'] === true, limit: options['limit'] as number };
-    onExitCode(await withConfig(options, (config) => work({ ...rest, config })));
-  };
-  const list = (name: string, description: string): Command =>
-    add(program, name)
-      .description(description)
-      .option('--limit <n>', 'most rows', wholeNumber(1, 100_000), 100);
-  const leasesCommand = list('leases', 'turns that run now, and those whose replica is gone').action(
-    run(leases),
-  );
-  list('tasks', 'tasks of every owner, the latest first').action(run(tasks));
-  list('replicas', 'replicas that hold leases').action(run(replicas));
-  add(leasesCommand, 'release <taskId>')
-    .description('expire a lease now and give the sweeper’s verdict on it')
-    .action(async (taskId: string, _own: Options, command: Command) => {
-      const options = command.optsWithGlobals<Options>();
-      const json = options['json'] === true;
-      onExitCode(await withConfig(options, (config) => releaseLease({ config, json, taskId })));
-    });
-}
-
 function addPushCommands({ program, onExitCode }: Parts): void {
   const common = (command: Command): Command =>
     command
@@ -155,35 +117,6 @@ function withSettings(command: Command, without: readonly SettingName[] = []): C
     command.option(`${flagOf(name)} <value>`, `${name}: ${help} (default: ${unset})`);
   }
   return command;
-}
-
-/** The settings among the options of a command line, by the names of their variables. */
-function flagsOf(options: Options): SettingTexts {
-  const texts: Record<string, string> = {};
-  for (const name of settingNames) {
-    const key = name.toLowerCase().replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
-    const value = options[key];
-    if (typeof value === 'string') texts[name] = value;
-  }
-  return texts;
-}
-
-async function withConfig(options: Options, work: (config: Config) => Promise<number>): Promise<number> {
-  const result = loadConfig({ env: processEnvironment(), flags: flagsOf(options) });
-  return result.problems === undefined ? work(result.config) : refuse(result.problems);
-}
-
-function refuse(problems: readonly string[]): number {
-  process.stderr.write(['clustermode cannot run with this configuration:', ...problems].join('\n  ') + '\n');
-  return EXIT_CONFIG;
-}
-
-function wholeNumber(least: number, most: number): (text: string) => number {
-  return (text) => {
-    const value = Number(text);
-    if (/^\d+$/.test(text) && value >= least && value <= most) return value;
-    throw new InvalidArgumentError(`It must be a whole number from ${least} to ${most}.`);
-  };
 }
 
 function portList(text: string): number[] {

@@ -35,8 +35,8 @@ export function consolePage({ folder, logger }: ConsolePageOptions): Router {
     return router.use(unbuilt);
   }
   const assets = express.static(path.join(folder, 'assets'), {
-    immutable: true,
-    maxAge: '1y',
+    cacheControl: false,
+    setHeaders: (res) => res.setHeader('Cache-Control', 'public, max-age=31536000, immutable'),
     index: false,
     redirect: false,
   });
