@@ -24,6 +24,16 @@ function memoryFixture(clock: Clock): ContractFixture {
         for (const record of tables.deadLetters)
           if (record.letter.taskId === taskId && record.dueAtMs !== null) record.dueAtMs -= ms;
       },
+      setCreated: async (taskId, atMs) => {
+        const task = tables.tasks.get(taskId);
+        if (task) tables.tasks.set(taskId, { ...task, createdAtMs: atMs });
+      },
+      ageReplica: async (replicaId, ms) => {
+        const row = tables.replicas.get(replicaId);
+        if (!row) return;
+        const startedAtMs = row.startedAtMs - ms;
+        tables.replicas.set(replicaId, { ...row, startedAtMs, beatAtMs: row.beatAtMs - ms });
+      },
       clearPushes: async () => {
         tables.pushConfigs.clear();
         tables.deadLetters = [];

@@ -11,6 +11,10 @@ export interface ContractTamper {
   agePushes(taskId: string, ms: number): Promise<void>;
   /** Removes all push configs and dead letters. */
   clearPushes(): Promise<void>;
+  /** Sets `tasks.created_at` to so many milliseconds since 1970. */
+  setCreated(taskId: string, atMs: number): Promise<void>;
+  /** Moves every moment of a replica's row so far into the past. */
+  ageReplica(replicaId: string, ms: number): Promise<void>;
 }
 
 /** A database opened for the suite. It starts empty and migrated, and nobody else writes to it. */
@@ -41,6 +45,13 @@ const EARLIER: Record<Exclude<Provider, 'memory'>, (column: string, ms: number) 
   sqlite: (column, ms) => `${column} - ${ms}`,
 };
 
+/** The moment so many milliseconds after the start of 1970. */
+const MOMENT: Record<Exclude<Provider, 'memory'>, (ms: number) => string> = {
+  postgresql: (ms) => `timestamptz 'epoch' + interval '${ms} ms'`,
+  mysql: (ms) => `TIMESTAMP'1970-01-01 00:00:00' + INTERVAL ${ms * 1_000} MICROSECOND`,
+  sqlite: (ms) => `${ms}`,
+};
+
 /** The tamper of a database that speaks SQL; `run` executes one statement without parameters. */
 export function createSqlTamper(
   provider: Exclude<Provider, 'memory'>,
@@ -58,6 +69,14 @@ export function createSqlTamper(
     async agePushes(taskId, ms) {
       await age('push_notification_configs', ['changed_at', 'due_at', 'failing_since'], { taskId, ms });
       await age('push_dead_letters', ['died_at', 'due_at'], { taskId, ms });
+    },
+    setCreated: async (taskId, atMs) =>
+      void (await run(
+        `UPDATE tasks SET created_at = ${MOMENT[provider](atMs)} WHERE id = ${quoted(taskId)}`,
+      )),
+    async ageReplica(replicaId, ms) {
+      const moved = ['started_at', 'beat_at'].map((column) => `${column} = ${EARLIER[provider](column, ms)}`);
+      await run(`UPDATE replicas SET ${moved.join(', ')} WHERE replica_id = ${quoted(replicaId)}`);
     },
     async clearPushes() {
       await run('DELETE FROM push_notification_configs');

@@ -5,10 +5,12 @@ import { describeJournal } from './journal-contract.js';
 import { describeLeases } from './lease-contract.js';
 import { describeLog } from './log-contract.js';
 import { describeNames } from './names-contract.js';
+import { describeOperators } from './operator-contract.js';
 import { describeDeadLetters } from './push-operators-contract.js';
 import { describePushQueue } from './push-queue-contract.js';
 import { describeSettlements } from './push-settle-contract.js';
 import { describeQueries } from './queries-contract.js';
+import { describeReplicas } from './replica-contract.js';
 import { describeStrings } from './strings-contract.js';
 import { describeSweep } from './sweep-contract.js';
 import { describeTurns } from './turn-contract.js';
@@ -40,5 +42,7 @@ export function describeDatabaseContract(options: ContractOptions): void {
     describeNames(context);
     describeSettlements(context);
     describeDeadLetters(context);
+    describeReplicas(context);
+    describeOperators(context);
   });
 }

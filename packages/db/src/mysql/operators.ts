@@ -52,14 +52,14 @@ const epochOf = (ms: string): string => `TIMESTAMP'1970-01-01 00:00:00' + INTERV
 const dialect: FindDialect = {
   columns: COLUMNS,
   // It knows how many tasks an owner has by diving into the index. Everything else is in the order of the page.
-  from: ({ owned }) => (owned ? 'tasks t' : `tasks t FORCE INDEX (${STATE_INDEX})`),
+  from: ({ owned }) => (owned ? 'tasks c' : `tasks c FORCE INDEX (${STATE_INDEX})`),
   parameter: () => '?',
   // NOW, not SYSDATE: fixed for the statement, so that the index can be entered at it.
   ago: (ms) => `NOW(3) - INTERVAL ${ms} * 1000 MICROSECOND`,
   // Pairs are not compared by an index here; the first condition is what it is entered at.
   after: ({ createdAtMs, taskId }, add) => {
     const at = (): string => epochOf(add(Math.round(createdAtMs * 1_000)));
-    return `t.created_at <= ${at()} AND (t.created_at < ${at()} OR t.id < ${add(taskId)})`;
+    return `c.created_at <= ${at()} AND (c.created_at < ${at()} OR c.id < ${add(taskId)})`;
   },
 };
 

@@ -64,11 +64,11 @@ function few(session: SqliteSession, { tenant, owner }: FindTasks): boolean {
 
 const dialectOf = (isFew: boolean): FindDialect => ({
   columns: COLUMNS,
-  from: ({ owned }) => (owned && isFew ? 'tasks t' : `tasks t INDEXED BY ${STATE_INDEX}`),
+  from: ({ owned }) => (owned && isFew ? 'tasks c' : `tasks c INDEXED BY ${STATE_INDEX}`),
   parameter: () => '?',
   ago: (ms) => `${NOW} - CAST(${ms} AS INTEGER)`,
   after: ({ createdAtMs, taskId }, add) =>
-    `(t.created_at, t.id) < (CAST(${add(createdAtMs)} AS INTEGER), ${add(taskId)})`,
+    `(c.created_at, c.id) < (CAST(${add(createdAtMs)} AS INTEGER), ${add(taskId)})`,
 });
 
 function toOperatorTask(row: SqlRow): OperatorTask {

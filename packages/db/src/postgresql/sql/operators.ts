@@ -14,12 +14,12 @@ const listOf = (names: readonly string[]): string => names.map((name) => `'${nam
 /** How pages of tasks are written here. The planner knows how many tasks an owner has, so it is told nothing. */
 export const findDialect: FindDialect = {
   columns: COLUMNS,
-  from: () => 'tasks t',
+  from: () => 'tasks c',
   parameter: (place) => `$${place}`,
   // Stable within the statement, so that an index can be entered at it.
   ago: (ms) => `statement_timestamp() - ${ms}::float8 * interval '1 ms'`,
   after: ({ createdAtMs, taskId }, add) =>
-    `(t.created_at, t.id) < (timestamptz 'epoch' + ${add(createdAtMs)}::float8 * interval '1 ms', ${add(taskId)})`,
+    `(c.created_at, c.id) < (timestamptz 'epoch' + ${add(createdAtMs)}::float8 * interval '1 ms', ${add(taskId)})`,
 };
 
 /** One task. */
