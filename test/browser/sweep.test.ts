@@ -38,19 +38,26 @@ const provider = availableProviders().includes('postgresql') ? 'postgresql' : 's
     const detail = await page.context().newPage();
     await detail.goto(at(`/tasks/${taskId}`));
     await detail.getByRole('timer').waitFor();
-    const loads = await Promise.all([page, list, detail].map((one) => one.evaluate(() => performance.timeOrigin)));
+    const loads = await Promise.all(
+      [page, list, detail].map((one) => one.evaluate(() => performance.timeOrigin)),
+    );
 
     victim!.kill('SIGKILL');
 
     await page.getByText('2 of 3').waitFor();
-    await page.getByRole('row').filter({ hasText: /^.*c-.*Silent/s }).waitFor();
+    await page
+      .getByRole('row')
+      .filter({ hasText: /^.*c-.*Silent/s })
+      .waitFor();
     await row.getByText('Failed').waitFor();
     await detail.getByText('not by the holder').waitFor();
     await detail.getByText('its replica was lost (replica_lost)').waitFor();
     await detail.getByText('none, the task has ended').waitFor();
     await page.locator('.tile', { hasText: 'Turns swept' }).getByText('1', { exact: true }).waitFor();
     await page.getByText('swept in the last 5 min').waitFor();
-    const after = await Promise.all([page, list, detail].map((one) => one.evaluate(() => performance.timeOrigin)));
+    const after = await Promise.all(
+      [page, list, detail].map((one) => one.evaluate(() => performance.timeOrigin)),
+    );
     expect(after).toEqual(loads);
     expect(open.faults).toEqual([]);
   });

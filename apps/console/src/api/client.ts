@@ -1,4 +1,4 @@
-import type { ActionOutcome, EventPage, Overview, TaskDetail, TaskPage } from './index.js';
+import type { ActionOutcome, EventPage, TaskDetail, TaskPage } from './index.js';
 import { tokenHeaders, tokenRefused } from '../state/session.js';
 import { searchOf, type TaskFilter } from '../state/task-filter.js';
 import { objectOf, textOf } from '../text/parts.js';
@@ -46,11 +46,6 @@ async function ask<T>(path: string, init: RequestInit): Promise<T> {
   }
   if (!response.ok) throw await failureOf(response);
   return (await response.json()) as T;
-}
-
-/** One overview, for where there is no live stream. */
-export function readOverview(signal: AbortSignal): Promise<Overview> {
-  return ask('overview', { signal });
 }
 
 /** A page of the list. */

@@ -3,7 +3,7 @@ import { askFor, drainReplica, resumeReplica } from '../state/actions.js';
 import { serverNow } from '../state/clock.js';
 import { overview } from '../state/live.js';
 import { tasksHeldBy } from '../state/paths.js';
-import { ago, count, duration, shorten } from '../text/format.js';
+import { ago, count, exactDuration, shorten } from '../text/format.js';
 import { Badge } from './badge.js';
 import { Id } from './id.js';
 import { Empty } from './states.js';
@@ -85,7 +85,7 @@ const COLUMNS: readonly Column<ReplicaInfo>[] = [
 ];
 
 const MORE: readonly Column<ReplicaInfo>[] = [
-  { title: 'Up', cell: ({ upMs }) => <span class="one-line">{duration(upMs)}</span> },
+  { title: 'Up', cell: ({ upMs }) => <span class="one-line">{exactDuration(upMs)}</span> },
   { title: 'Started', numeric: true, cell: ({ totals }) => count(totals.turnsStarted) },
   { title: 'Swept', numeric: true, cell: ({ totals }) => count(totals.turnsSwept) },
   { title: 'Refused', numeric: true, cell: ({ totals }) => count(totals.turnsRefused) },

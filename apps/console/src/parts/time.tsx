@@ -1,5 +1,5 @@
 import { monotonicNow, serverNow, tick } from '../state/clock.js';
-import { ago, countdown, duration } from '../text/format.js';
+import { ago, countdown } from '../text/format.js';
 
 function iso(atMs: number): string {
   const date = new Date(atMs);
@@ -26,15 +26,6 @@ export function Hour({ atMs }: { readonly atMs: number }) {
     <time dateTime={exact} title={exact.replace('T', ' ').replace('Z', ' UTC')}>
       {text}
       <span class="quiet">.{pad(date.getMilliseconds(), 3)}</span>
-    </time>
-  );
-}
-
-/** How long something has been going on since a moment by the database. */
-export function Since({ atMs }: { readonly atMs: number }) {
-  return (
-    <time dateTime={iso(atMs)} title={iso(atMs).replace('T', ' ').replace('Z', ' UTC')}>
-      {duration(serverNow() - atMs)}
     </time>
   );
 }
