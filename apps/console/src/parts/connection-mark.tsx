@@ -1,4 +1,4 @@
-import { localNow, tick } from '../state/clock.js';
+import { localNow, serverNow, tick } from '../state/clock.js';
 import { connection, overview, reconnectNow } from '../state/live.js';
 import { duration } from '../text/format.js';
 import { Icon, type IconName } from './icon.js';
@@ -47,11 +47,13 @@ function staleBehind(): Mark | null {
   const now = overview.value;
   if (now === null || now.knownAgeMs === null) return null;
   const beat = Math.max(1_000, ...now.replicas.map((replica) => replica.heartbeatMs));
-  if (now.knownAgeMs < beat * STALE_BEATS) return null;
+  // An overview is sent when something changed, so the age has grown since.
+  const ageMs = now.knownAgeMs + Math.max(0, serverNow() - now.atMs);
+  if (ageMs < beat * STALE_BEATS) return null;
   return {
     look: 'bad',
     icon: 'alert',
     text: 'The replica cannot see the database',
-    detail: `stale since ${duration(now.knownAgeMs)}`,
+    detail: `stale since ${duration(ageMs)}`,
   };
 }

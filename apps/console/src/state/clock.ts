@@ -9,10 +9,10 @@ export const monotonicNow = (): number => performance.now();
 /** Grows once a second: reading it in a component renders that component again. */
 export const tick = signal(0);
 
-/** How far the database's clock is ahead of this machine's. */
+/** How far the clocks of the cluster are ahead of this machine's. */
 const offsetMs = signal(0);
 
-/** What the database's clock said just now. */
+/** What a replica's clock said just now; it is held to be the database's, for what people read in seconds. */
 export function noteServerTime(atMs: number): void {
   const offset = atMs - localNow();
   // Less than the time an answer may have been under way changes nothing that is shown.
