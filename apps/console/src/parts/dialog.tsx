@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { asked, perform, type Action } from '../state/actions.js';
+import { giveFocusBack } from './focus.js';
 import { Icon } from './icon.js';
 
 /** Asks before something is done. The browser's own dialog: it keeps the focus, and Esc closes it. */
@@ -17,7 +18,7 @@ function Confirm({ action }: { readonly action: Action }) {
   useEffect(() => {
     const opener = document.activeElement;
     dialog.current?.showModal();
-    return () => restoreFocus(opener);
+    return () => giveFocusBack(opener);
   }, []);
   const close = (): void => {
     asked.value = null;
@@ -64,12 +65,4 @@ function Confirm({ action }: { readonly action: Action }) {
       </div>
     </dialog>
   );
-}
-
-/** Back to what was pressed; to the heading where that is gone, as a button that is no longer needed is. */
-function restoreFocus(opener: Element | null): void {
-  requestAnimationFrame(() => {
-    const target = opener?.isConnected ? opener : document.querySelector('h1');
-    if (target instanceof HTMLElement) target.focus();
-  });
 }

@@ -112,7 +112,15 @@ function Whole(props: { readonly data: ReadTask; readonly log: EventLog; readonl
         </Section>
         <div>
           <TaskContent document={detail.document} />
-          <Section id="push" title="Push deliveries">
+          <Section
+            id="push"
+            title="Push deliveries"
+            aside={
+              <button type="button" class="link-button" onClick={reload}>
+                Read again
+              </button>
+            }
+          >
             <PushList taskId={detail.task.taskId} push={detail.push} mayAct={mayAct} reload={reload} />
           </Section>
         </div>
