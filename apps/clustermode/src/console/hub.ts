@@ -117,7 +117,7 @@ class Hub implements ConsoleHub {
     if (ageMs === null) return;
     const nowMs = clock.monotonicMs();
     this.phases.see(replicas, nowMs);
-    this.samples.take({ readAtMs: nowMs - ageMs, atMs: Date.parse(clock.wallIso()) - ageMs, replicas });
+    this.samples.take({ readAtMs: nowMs - ageMs, atMs: Math.round(Date.parse(clock.wallIso()) - ageMs), replicas });
   }
 
   private tellPages(): void {

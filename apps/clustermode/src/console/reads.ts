@@ -1,6 +1,6 @@
 import type { Request, RequestHandler, Response } from 'express';
 import type { EventPage, TaskDetail, TaskPage } from '@a2a-cluster/console/api';
-import type { Clock } from '@a2a-cluster/core';
+import { errorText, isClusterError, type Clock } from '@a2a-cluster/core';
 import type { OperatorTask } from '@a2a-cluster/db';
 import { noRoute, sendRestProblem } from '../front/problem.js';
 import { answering } from './answer.js';
@@ -47,7 +47,7 @@ async function detail(asked: Asked): Promise<TaskDetail | undefined> {
   const find = { taskId, limit: MOST_PUSHES };
   const [task, document, first, deliveries, letters] = await Promise.all([
     tasks.get(taskId),
-    tasks.document(taskId),
+    documentOf(tasks, taskId),
     tasks.events({ taskId, limit: 1 }),
     push.deliveries(find),
     push.deadLetters(find),
@@ -59,6 +59,19 @@ async function detail(asked: Asked): Promise<TaskDetail | undefined> {
     push: pushInfos(deliveries, letters),
     pruned: isPruned(task, first[0]?.seq),
   };
+}
+
+/** A document that cannot be read keeps nobody from seeing the rest of its task. */
+async function documentOf(
+  tasks: ConsoleSource['operator']['tasks'],
+  taskId: string,
+): Promise<TaskDetail['document'] | null> {
+  try {
+    return await tasks.document(taskId);
+  } catch (error) {
+    if (isClusterError(error, 'ROW_CORRUPT')) return { unreadable: errorText(error) };
+    throw error;
+  }
 }
 
 /** Events are numbered from 1 without a gap: the first one is missing only when retention took it. */
