@@ -1,5 +1,11 @@
 import { LIVE_STATE_NAMES, RUNNING_STATE_NAMES } from '../statements/find-tasks.js';
-import { findTasksSql, STATE_INDEX, type FindDialect } from '../statements/find-tasks-sql.js';
+import {
+  findTasksSql,
+  indexFor,
+  ownedProbe,
+  STATE_INDEX,
+  type FindDialect,
+} from '../statements/find-tasks-sql.js';
 import type { FindTasks, OperatorQueries, OperatorTask } from '../statements/operator-queries.js';
 import type { SqliteLane } from './connection.js';
 import { EVENT_COLUMNS, toEvent } from './log.js';
@@ -7,8 +13,12 @@ import { CANCEL_AGE, leaseOf } from './reads.js';
 import { NOW, numberAt, textAt } from './rows.js';
 import type { SqlRow, SqliteSession } from './session.js';
 
-/** An owner with more tasks than this is read by state and creation: sorting all of an owner's blocks the process. */
-const FEW = 2_000;
+/** There are no statistics here, so a page says which index it is read by. */
+const INDEXES = {
+  state: STATE_INDEX,
+  owner: 'tasks_tenant_owner_state_status_timestamp_id_idx',
+  context: 'tasks_tenant_owner_context_id_status_timestamp_id_state_idx',
+};
 
 const COLUMNS = `t.id, t.tenant, t.owner, t.context_id, t.state, t.version, t.created_at,
        max(0, ${NOW} - t.created_at) AS age_ms, max(0, ${NOW} - t.updated_at) AS idle_ms,
@@ -22,7 +32,6 @@ const LEASELESS = `
 SELECT count(*) AS tasks FROM tasks t
  WHERE t.state IN (${listOf(RUNNING_STATE_NAMES)})
    AND NOT EXISTS (SELECT 1 FROM task_leases x WHERE x.task_id = t.id)`;
-const OWNED = `SELECT count(*) AS tasks FROM (SELECT 1 FROM tasks WHERE tenant = ? AND owner = ? LIMIT ${FEW + 1})`;
 
 /** The operators' reads on SQLite. */
 export function createSqliteOperators(lane: SqliteLane): OperatorQueries {
@@ -31,7 +40,7 @@ export function createSqliteOperators(lane: SqliteLane): OperatorQueries {
   return {
     findTasks: (find) =>
       read('findTasks', (session) => {
-        const { text, values } = findTasksSql(find, dialectOf(few(session, find)));
+        const { text, values } = findTasksSql(find, dialectBy(indexFor(find, owned(session, find))));
         return session.all(text, ...values).map(toOperatorTask);
       }),
     task: (taskId) =>
@@ -56,15 +65,16 @@ export function createSqliteOperators(lane: SqliteLane): OperatorQueries {
   };
 }
 
-/** Whether the owner that is asked for has so few tasks that they are best read whole. There are no statistics. */
-function few(session: SqliteSession, { tenant, owner }: FindTasks): boolean {
-  if (tenant === undefined || owner === undefined) return false;
-  return numberAt(session.get(OWNED, tenant, owner) ?? {}, 'tasks') <= FEW;
+function owned(session: SqliteSession, find: FindTasks): number | null {
+  const probe = ownedProbe(find);
+  return probe && numberAt(session.get(probe.text, ...probe.values) ?? {}, 'tasks');
 }
 
-const dialectOf = (isFew: boolean): FindDialect => ({
+const dialectBy = (index: keyof typeof INDEXES): FindDialect => ({
   columns: COLUMNS,
-  from: ({ owned }) => (owned && isFew ? 'tasks c' : `tasks c INDEXED BY ${STATE_INDEX}`),
+  from: `tasks c INDEXED BY ${INDEXES[index]}`,
+  // CROSS keeps the order: lease by lease, not all tasks in the states that are asked for.
+  held: 'task_leases x CROSS JOIN tasks c ON c.id = x.task_id',
   parameter: () => '?',
   ago: (ms) => `${NOW} - CAST(${ms} AS INTEGER)`,
   after: ({ createdAtMs, taskId }, add) =>

@@ -8,8 +8,10 @@ export const STATE_INDEX = 'tasks_state_created_at_id_idx';
 export interface FindDialect {
   /** What a row of the answer is, of `t` and, joined from the left, `x`. */
   readonly columns: string;
-  /** `tasks` under the name `c`, with a hint where the database takes one. `owned`: tenant and owner are both given. */
-  from(find: { readonly owned: boolean }): string;
+  /** `tasks` under the name `c`, with a hint where the database takes one. */
+  readonly from: string;
+  /** `task_leases` as `x`, each with its task as `c`. */
+  readonly held: string;
   /** The nth parameter, from 1. */
   parameter(place: number): string;
   /** The moment so many milliseconds before now, fixed for the statement. */
@@ -45,17 +47,42 @@ SELECT ${dialect.columns} FROM (${heads}) t LEFT JOIN task_leases x ON x.task_id
   return { text, values };
 }
 
+/** An owner, or a context, with more tasks than this is read in the order of the page: to sort them all takes long. */
+const FEW = 2_000;
+
+/**
+ * Counts, up to a limit, the tasks that an owner's index would give, for a database whose planner does not know.
+ * `?` stands for each value; null where the owner is not named in full.
+ */
+export function ownedProbe(
+  find: FindTasks,
+): { readonly text: string; readonly values: readonly string[] } | null {
+  const { tenant, owner, contextId, holder } = find;
+  if (tenant === undefined || owner === undefined || holder !== undefined) return null;
+  const context = contextId === undefined ? '' : ' AND o.context_id = ?';
+  return {
+    text: `SELECT count(*) AS tasks FROM (
+      SELECT 1 AS one FROM tasks o WHERE o.tenant = ? AND o.owner = ?${context} LIMIT ${FEW + 1}) p`,
+    values: [tenant, owner, ...(contextId === undefined ? [] : [contextId])],
+  };
+}
+
+/** The index to read by; `owned` is what {@link ownedProbe} counted, or null. */
+export function indexFor(find: FindTasks, owned: number | null): 'state' | 'owner' | 'context' {
+  if (owned === null || owned > FEW) return 'state';
+  return find.contextId === undefined ? 'owner' : 'context';
+}
+
 interface Builder {
   readonly dialect: FindDialect;
   readonly add: AddParameter;
 }
 
 function headsOf(find: FindTasks, { dialect, add }: Builder): string {
-  const owned = find.tenant !== undefined && find.owner !== undefined;
   return wantedStates(find)
     .map((state, index) => {
       const where = [`c.state = '${state}'`, ...conditionsOf(find, { dialect, add })].join(' AND ');
-      return `SELECT * FROM (SELECT ${COLUMNS} FROM ${dialect.from({ owned })}
+      return `SELECT * FROM (SELECT ${COLUMNS} FROM ${dialect.from}
         WHERE ${where} ${ORDER('c')} LIMIT ${add(find.limit)}) h${index}`;
     })
     .join('\nUNION ALL ');
@@ -68,7 +95,7 @@ function heldBy(find: FindTasks, { dialect, add }: Builder): string {
     `c.state IN (${states.join(', ')})`,
     ...conditionsOf(find, { dialect, add }),
   ].join(' AND ');
-  return `SELECT ${COLUMNS} FROM task_leases x JOIN tasks c ON c.id = x.task_id
+  return `SELECT ${COLUMNS} FROM ${dialect.held}
     WHERE ${where} ${ORDER('c')} LIMIT ${add(find.limit)}`;
 }
 

@@ -15,6 +15,7 @@ export {
   grownTimestamp,
 } from './rows.js';
 export { SMALL_GROWTH, type GrowthCall, type GrowthSize } from './sizes.js';
+export { OPERATOR_READS, operatorPages } from './operator-calls.js';
 export { pushCalls } from './push-calls.js';
 export { readCalls, sweepOf, writeCalls } from './task-calls.js';
 export {

@@ -39,9 +39,10 @@ function stepOf(node: Node): PlanStep[] {
     }));
 }
 
-/** `((tenant = 'a'::text) AND (id < 'b'::text))`: the columns stand on the left. */
+/** `((tenant = 'a'::text) AND (ROW(at, id) < ROW('b'::text, 'c'::text)))`: the columns stand on the left. */
 function columnsOf(condition: string): string[] {
   const bare = condition.replace(/'(?:[^']|'')*'/g, '');
   const found = [...bare.matchAll(/\(("?\w+"?) (?:=|<=?|>=?|IS)/g)].map(([, name = '']) => name);
-  return [...new Set(found)];
+  const rows = [...bare.matchAll(/\(ROW\(([\w", ]+)\) </g)].flatMap(([, names = '']) => names.split(', '));
+  return [...new Set([...found, ...rows])];
 }

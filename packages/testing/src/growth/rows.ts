@@ -48,7 +48,7 @@ const stateOf = ({ endedTasks }: GrowthSize): string =>
   `CASE WHEN n > ${endedTasks} THEN 'TASK_STATE_WORKING' WHEN n * 7 % 50 < 45 THEN '${COMMON_STATE}'
         WHEN n * 7 % 50 = 47 THEN '${RARE_STATE}' ELSE 'TASK_STATE_CANCELED' END`;
 
-/** `tasks`: the last `leases` of them run. */
+/** `tasks`: the last `leases` of them run. One was made every second, the last a minute ago. */
 export function taskRows(dialect: Dialect, size: GrowthSize): RowSource {
   const timestamp = `CASE WHEN n % 100 <> 9 THEN ${dialect.instant('n - n % 4')} END`;
   return {
@@ -56,6 +56,7 @@ export function taskRows(dialect: Dialect, size: GrowthSize): RowSource {
     columns: {
       ...{ id: TASK_ID, tenant: `'${MANY.tenant}'`, owner: ownerOf(size), context_id: contextOf(size) },
       ...{ state: stateOf(size), status_timestamp: timestamp, version: String(size.eventsPerTask) },
+      created_at: dialect.secondsFromNow(`n - ${size.endedTasks + size.leases + 60}`),
     },
   };
 }
