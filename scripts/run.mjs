@@ -27,7 +27,7 @@ async function bench(args) {
 
 /** Tests with real processes and real time come one by one: beside each other they would measure the machine. */
 const scenarios =
-  '(test/(integration|deploy)/|apps/clustermode/test/processes|contention|test/faults/test/(tools/|failpoints|checker-real))';
+  '(test/(integration|deploy|browser)/|apps/clustermode/test/processes|contention|test/faults/test/(tools/|failpoints|checker-real))';
 const parts = {
   units: ['--testPathIgnorePatterns', '/node_modules/', '/dist/', scenarios],
   scenarios: ['--runInBand', '--testPathPatterns', scenarios],

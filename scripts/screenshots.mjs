@@ -1,0 +1,89 @@
+// Makes the pictures of docs/console: real replicas on a database of their own, some minutes of turns, one replica
+// killed, webhooks that fail; then every view in light, dark and at the width of a phone.
+//   npm run screenshots
+import { mkdirSync } from 'node:fs';
+import path from 'node:path';
+import { chromium } from 'playwright-core';
+import { say, root } from './workspace.mjs';
+import { startScene } from './screenshots/scene.mjs';
+
+const target = path.join(root, 'docs/console');
+const wide = { width: 1280, height: 800 };
+const forms = {
+  light: { viewport: wide, colorScheme: 'light' },
+  dark: { viewport: wide, colorScheme: 'dark' },
+  phone: { viewport: { width: 360, height: 740 }, colorScheme: 'light' },
+};
+/** A picture shows the top of a view, not fifty rows. */
+const HIGHEST = { wide: 1_800, phone: 1_500 };
+
+function viewsOf({ base, locked, tasks }) {
+  const table = (page) => page.getByRole('table').first().waitFor();
+  return {
+    overview: { url: `${base}/console/`, ready: (page) => page.locator('.plot canvas').last().waitFor() },
+    tasks: { url: `${base}/console/tasks`, ready: table, height: 800 },
+    task: {
+      url: `${base}/console/tasks/${tasks.lost}`,
+      ready: (page) => page.getByText('not by the holder').waitFor(),
+    },
+    'running-task': {
+      url: `${base}/console/tasks/${tasks.running}`,
+      ready: (page) => page.getByRole('timer').waitFor(),
+      height: 800,
+    },
+    push: {
+      url: `${base}/console/tasks/${tasks.push}`,
+      async ready(page) {
+        await page.getByText('Given up').first().waitFor();
+        await page.getByRole('heading', { name: 'Push deliveries' }).scrollIntoViewIfNeeded();
+      },
+    },
+    replicas: { url: `${base}/console/replicas`, ready: table, height: 800 },
+    confirm: {
+      url: `${base}/console/tasks/${tasks.running}`,
+      async ready(page) {
+        await page.getByRole('button', { name: 'Release the lease' }).click();
+        await page.getByRole('dialog').waitFor();
+      },
+      height: 800,
+    },
+    token: {
+      url: `${locked}/console/`,
+      ready: (page) => page.getByLabel('Token').waitFor(),
+      height: 600,
+    },
+  };
+}
+
+async function takeAll(scene) {
+  const browser = await chromium.launch({
+    executablePath: '/usr/bin/chromium',
+    args: ['--headless', '--no-sandbox', '--disable-gpu', '--disable-background-networking'],
+  });
+  for (const [form, options] of Object.entries(forms)) {
+    const context = await browser.newContext(options);
+    for (const [name, view] of Object.entries(viewsOf(scene))) {
+      const page = await context.newPage();
+      await page.goto(view.url);
+      await view.ready(page);
+      if (name !== 'token') await page.getByText('Live', { exact: true }).waitFor();
+      const { width } = options.viewport;
+      const whole = await page.evaluate('document.documentElement.scrollHeight');
+      const most = form === 'phone' ? HIGHEST.phone : (view.height ?? HIGHEST.wide);
+      const clip = { x: 0, y: 0, width, height: Math.min(whole, most) };
+      await page.screenshot({ path: path.join(target, `${name}-${form}.png`), fullPage: true, clip });
+      await page.close();
+    }
+    await context.close();
+  }
+  await browser.close();
+}
+
+mkdirSync(target, { recursive: true });
+const scene = await startScene();
+try {
+  await takeAll(scene);
+  say(`The pictures are in ${path.relative(process.cwd(), target)}.`);
+} finally {
+  await scene.end();
+}
