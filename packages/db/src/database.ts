@@ -2,6 +2,7 @@ import type { JournalStatements } from './statements/journal-statements.js';
 import type { LeaseStatements } from './statements/lease-statements.js';
 import type { LogStatements } from './statements/log-statements.js';
 import type { PushQueueStatements } from './statements/push-queue.js';
+import type { RetentionStatements } from './statements/retention-statements.js';
 import type { PushConfigQueries, TaskQueries } from './statements/task-queries.js';
 
 /** The databases there are. `memory` is one process's own, for tests and single-replica use. */
@@ -51,6 +52,7 @@ export interface Database {
   readonly tasks: TaskQueries;
   readonly pushConfigs: PushConfigQueries;
   readonly pushQueue: PushQueueStatements;
+  readonly retention: RetentionStatements;
   readonly hints: HintSource;
   /**
    * The start check (protocol 1 to 3): reachable, version, time zone, clock, settings, schema complete and ours.

@@ -3,12 +3,14 @@ import { ContractContext } from './context.js';
 import type { ContractOptions } from './fixture.js';
 import { describeJournal } from './journal-contract.js';
 import { describeLeases } from './lease-contract.js';
+import { describeLeaseless } from './leaseless-contract.js';
 import { describeLog } from './log-contract.js';
 import { describeNames } from './names-contract.js';
 import { describeDeadLetters } from './push-operators-contract.js';
 import { describePushQueue } from './push-queue-contract.js';
 import { describeSettlements } from './push-settle-contract.js';
 import { describeQueries } from './queries-contract.js';
+import { describeRetention } from './retention-contract.js';
 import { describeStrings } from './strings-contract.js';
 import { describeSweep } from './sweep-contract.js';
 import { describeTurns } from './turn-contract.js';
@@ -40,5 +42,7 @@ export function describeDatabaseContract(options: ContractOptions): void {
     describeNames(context);
     describeSettlements(context);
     describeDeadLetters(context);
+    describeRetention(context);
+    describeLeaseless(context);
   });
 }

@@ -5,6 +5,7 @@ import { createMemoryLog } from './log.js';
 import { createMemoryPushConfigs } from './push-configs.js';
 import { createMemoryPushQueue } from './push-queue.js';
 import { createMemoryTasks } from './queries.js';
+import { createMemoryRetention } from './retention.js';
 import type { MemoryTables } from './tables.js';
 
 /** A database over given tables: for tests that look at the rows or change them behind the statements' back. */
@@ -17,6 +18,7 @@ export function memoryDatabaseOver(tables: MemoryTables): Database {
     tasks: createMemoryTasks(tables),
     pushConfigs: createMemoryPushConfigs(tables),
     pushQueue: createMemoryPushQueue(tables),
+    retention: createMemoryRetention(tables),
     hints: { kind: 'none' },
     check: async () => ({ warnings: [] }),
     ping: async () => {},

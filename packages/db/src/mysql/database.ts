@@ -13,6 +13,7 @@ import { createPool, type Pool } from './pool.js';
 import { asDriverPool } from './prisma-pool.js';
 import { createPushQueue } from './push-queue.js';
 import { read } from './reads.js';
+import { createRetention } from './retention.js';
 import { lockSecondsOf, type SessionLimits } from './session-settings.js';
 import { parseTarget } from './target.js';
 import { statement } from './texts.js';
@@ -47,6 +48,7 @@ export async function createMysqlDatabase(options: DatabaseOptions): Promise<Dat
     tasks: createTaskQueries(prisma, 'mysql'),
     pushConfigs: createPushConfigQueries(prisma, 'mysql'),
     pushQueue: createPushQueue({ writes, reads }),
+    retention: createRetention({ writes, reads }),
     hints: { kind: 'none' },
     check: async ({ maxEventBytes }) => ({ warnings: await checkMysql({ pools, maxEventBytes }) }),
     ping: async () => void (await read(reads, statement('SELECT 1'))),

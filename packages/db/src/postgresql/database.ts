@@ -15,6 +15,7 @@ import { createPostgresLeases } from './leases.js';
 import { createPostgresLog } from './log.js';
 import { createPrepared } from './prepared.js';
 import { createPostgresPushQueue } from './push-queue.js';
+import { createPostgresRetention } from './retention.js';
 import { createRetrying } from './retry.js';
 
 /** Two, so that one beat that waits does not hold up the next. */
@@ -55,6 +56,7 @@ export async function createPostgresDatabase(options: DatabaseOptions): Promise<
     tasks: createTaskQueries(prisma, 'postgresql'),
     pushConfigs: createPushConfigQueries(prisma, 'postgresql'),
     pushQueue: createPostgresPushQueue(retrying),
+    retention: createPostgresRetention(retrying),
     hints,
     check: async () => ({ warnings: await checkPostgres({ requests, beats, hints, schema }) }),
     ping: async () => void (await requests.run(ping, [])),

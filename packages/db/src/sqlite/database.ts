@@ -10,6 +10,7 @@ import { createSqliteJournal } from './journal.js';
 import { createSqliteLeases } from './leases.js';
 import { createSqliteLog } from './log.js';
 import { createSqlitePushQueue } from './push-queue.js';
+import { createSqliteRetention } from './retention.js';
 import { SafeSqlite } from './safe-sqlite.js';
 import { fileOfUrl } from './target.js';
 
@@ -40,6 +41,7 @@ export async function createSqliteDatabase(options: DatabaseOptions): Promise<Da
     tasks: createTaskQueries(prisma, 'sqlite'),
     pushConfigs: createPushConfigQueries(prisma, 'sqlite'),
     pushQueue: createSqlitePushQueue(requests),
+    retention: createSqliteRetention(requests),
     hints: { kind: 'counter', read: () => connection.dataVersion() },
     check: async () => ({ warnings: await checkSqlite(target, requests) }),
     ping: () =>
