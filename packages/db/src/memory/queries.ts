@@ -42,5 +42,6 @@ function compareRows(
 }
 
 function rowOf(task: TaskRecord): TaskRow {
-  return { ...task, statusTimestamp: task.statusTimestamp ?? '' };
+  const { taskId, scope, contextId, state, statusTimestamp, version } = task;
+  return { taskId, scope, contextId, state, statusTimestamp: statusTimestamp ?? '', version };
 }
