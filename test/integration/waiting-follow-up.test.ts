@@ -20,7 +20,7 @@ function counting(database: Database): { readonly database: Database; readonly c
         };
       },
     });
-  const { journal, leases, log, tasks, pushConfigs, pushQueue } = database;
+  const { journal, leases, log, tasks, pushConfigs, pushQueue, retention } = database;
   const parts: Record<string | symbol, unknown> = {
     journal: part(journal),
     leases: part(leases),
@@ -28,6 +28,7 @@ function counting(database: Database): { readonly database: Database; readonly c
     tasks: part(tasks),
     pushConfigs: part(pushConfigs),
     pushQueue: part(pushQueue),
+    retention: part(retention),
   };
   const counted = new Proxy(database, {
     get(target, name) {

@@ -150,7 +150,7 @@ class CutOff {
           };
         },
       });
-    const { journal, leases, log, tasks, pushConfigs, pushQueue } = database;
+    const { journal, leases, log, tasks, pushConfigs, pushQueue, retention } = database;
     return {
       ...database,
       provider: database.provider,
@@ -161,6 +161,7 @@ class CutOff {
       tasks: part(tasks),
       pushConfigs: part(pushConfigs),
       pushQueue: part(pushQueue),
+      retention: part(retention),
       check: (check) => database.check(check),
       ping: () => database.ping(),
       close: () => Promise.resolve(),

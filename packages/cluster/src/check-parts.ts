@@ -8,6 +8,7 @@ const DATABASE_PARTS = [
   'tasks',
   'pushConfigs',
   'pushQueue',
+  'retention',
   'hints',
   'check',
   'ping',

@@ -28,6 +28,7 @@ import {
   type ResolvedLeaseOptions,
 } from '@a2a-cluster/lease-store';
 import type { PushConfigStore } from '@a2a-cluster/push-notifications';
+import type { Retention } from '@a2a-cluster/retention';
 import {
   createClusterRequestHandler,
   createStreamingMiddleware,
@@ -54,6 +55,7 @@ import {
 import { checkClusterParts } from './check-parts.js';
 import { createCloseSteps } from './close-steps.js';
 import { createPush, type Push } from './create-push.js';
+import { checkRetention, createClusterRetention } from './create-retention.js';
 import { createDatabaseProbe, type DatabaseProbe } from './database-probe.js';
 import { createOperator, type ClusterOperator } from './operator.js';
 import type { ClusterOptions } from './options.js';
@@ -109,6 +111,7 @@ export interface Cluster extends Service {
  */
 export async function createCluster(options: ClusterOptions): Promise<Cluster> {
   checkClusterParts(options);
+  checkRetention(options);
   const lease = resolveLeaseOptions({
     ...options.lease,
     ...(options.sweeper?.intervalMs === undefined ? {} : { sweepIntervalMs: options.sweeper.intervalMs }),
@@ -187,6 +190,7 @@ class Replica implements Cluster {
   private readonly journal: Journal;
   private readonly sweeper: AbandonedTaskSweeper;
   private readonly push: Push;
+  private readonly retention: Retention | null;
   private readonly probe: DatabaseProbe;
   private phase: 'starting' | 'running' | 'draining' | 'closed' = 'starting';
   private starting: Promise<void> | null = null;
@@ -225,10 +229,13 @@ class Replica implements Cluster {
         batchSize:
           options.sweeper?.batchSize ?? (database.provider === 'sqlite' ? EMBEDDED_SWEEP_BATCH : undefined),
         restShare: database.provider === 'sqlite' ? EMBEDDED_SWEEP_REST : undefined,
+        orphanAfterMs: options.sweeper?.orphanAfterMs,
       },
+      telemetry: options.telemetry,
       clock,
       logger,
     });
+    this.retention = createClusterRetention({ options, database, reader, clock, logger });
     this.probe = createDatabaseProbe({ database, clock, logger, intervalMs: lease.heartbeatMs });
     this.operator = createOperator({ database, journal: this.journal, holder, clock });
     this.requestHandler = this.createHandler(reader);
@@ -266,6 +273,7 @@ class Replica implements Cluster {
       ttlMs: lease.ttlMs,
       freshlyQuiet: () => clockWatch.freshlyQuiet(),
       checkPushConfig,
+      telemetry: options.telemetry,
       scopeOf: (context) => scopeOf(context, ownerResolver),
       ...{ journal, reader, stream, turns, pushConfigs, clock, logger, holder },
     });
@@ -286,6 +294,7 @@ class Replica implements Cluster {
     await this.heartbeat.start();
     await this.sweeper.start();
     await this.push.delivery?.start();
+    await this.retention?.start();
     await this.probe.start();
     if (this.phase !== 'starting') return;
     this.phase = 'running';
@@ -341,6 +350,7 @@ class Replica implements Cluster {
     await Promise.all([
       steps.run({ name: 'stream', work: () => this.stream.close() }),
       steps.run({ name: 'sweeper', work: () => this.sweeper.close() }),
+      steps.run({ name: 'retention', work: async () => this.retention?.close() }),
       steps.run({ name: 'probe', work: () => this.probe.close() }),
     ]);
     await steps.run({ name: 'heartbeat', work: () => this.heartbeat.close() });

@@ -54,7 +54,7 @@ export function watchedDatabase(inner: Database = createMemoryDatabase()): Watch
         };
       },
     });
-  const { provider, hints, journal, leases, log, tasks, pushConfigs, pushQueue } = inner;
+  const { provider, hints, journal, leases, log, tasks, pushConfigs, pushQueue, retention } = inner;
   const whole = wrap({ check: inner.check, ping: inner.ping, close: inner.close });
   return {
     calls,
@@ -68,6 +68,7 @@ export function watchedDatabase(inner: Database = createMemoryDatabase()): Watch
       tasks: wrap(tasks),
       pushConfigs: wrap(pushConfigs),
       pushQueue: wrap(pushQueue),
+      retention: wrap(retention),
       check: (check) => whole.check(check),
       ping: () => whole.ping(),
       close: () => whole.close(),

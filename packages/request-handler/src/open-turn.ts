@@ -2,7 +2,14 @@ import { randomUUID } from 'node:crypto';
 import type { Message, SendMessageRequest, Task, TaskState } from '@a2a-js/sdk';
 import { A2AError } from '@a2a-js/sdk/errors';
 import type { AgentExecutor, PushNotificationStore, ServerCallContext } from '@a2a-js/sdk/server';
-import { encodeEvent, type Clock, type Logger, type OpenRefusal, type Scope } from '@a2a-cluster/core';
+import {
+  encodeEvent,
+  type Clock,
+  type Logger,
+  type OpenRefusal,
+  type Scope,
+  type Telemetry,
+} from '@a2a-cluster/core';
 import type { JournalStatements } from '@a2a-cluster/db';
 import type { EventStream, Tail } from '@a2a-cluster/event-stream';
 import type { Journal, TaskReader } from '@a2a-cluster/task-store';
@@ -39,6 +46,8 @@ export interface OpenTurnParts {
   readonly logger: Logger;
   readonly holder: string;
   readonly ttlMs: number;
+  /** Default: nobody. */
+  readonly telemetry?: Telemetry | undefined;
   /** Whether nothing may be claimed now, by a fresh reading of the database's clock (protocol 2). Never rejects. */
   freshlyQuiet(): Promise<boolean>;
   /** @throws A2AError when a push config could not be saved; asked before anything is written. */

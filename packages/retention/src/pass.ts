@@ -119,7 +119,11 @@ export class RetentionPass {
     const { maxEvents } = options;
     const left = new Set(tasks.map(({ taskId }) => taskId));
     while (left.size > 0 && !closing.aborted) {
-      const { purged, events } = await database.retention.purge({ taskIds: [...left], endedForMs, maxEvents });
+      const { purged, events } = await database.retention.purge({
+        taskIds: [...left],
+        endedForMs,
+        maxEvents,
+      });
       this.#count('events', events);
       this.#count('tasks', purged.length);
       this.#events += events;

@@ -69,6 +69,7 @@ export function createFaultyDatabase(inner: Database): FaultyDatabase {
       tasks: inner.tasks,
       pushConfigs: inner.pushConfigs,
       pushQueue: inner.pushQueue,
+      retention: inner.retention,
       hints: inner.hints,
       check: (check) => inner.check(check),
       ping: () => inner.ping(),

@@ -45,6 +45,7 @@ export function databaseOf(world: World, owner: Owner): Database {
     tasks: wrap(database.tasks),
     pushConfigs: wrap(database.pushConfigs),
     pushQueue: wrap(database.pushQueue),
+    retention: wrap(database.retention),
     hints: world.listens ? hintsOf(world, owner) : { kind: 'none' },
     check,
     ping,

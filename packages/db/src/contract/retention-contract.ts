@@ -50,7 +50,10 @@ class Hands {
     return found;
   }
 
-  async compact(task: MadeTask, more: Partial<CompactTask> & { maxEvents?: number; endedForMs?: number } = {}) {
+  async compact(
+    task: MadeTask,
+    more: Partial<CompactTask> & { maxEvents?: number; endedForMs?: number } = {},
+  ) {
     const { maxEvents = 1_000, endedForMs = 0, ...rest } = more;
     const { taskId, version } = task;
     const tasks = [{ taskId, version, snapshot: `{"compact":"${taskId}"}`, ...rest }];
@@ -88,7 +91,10 @@ function describeFinding(context: ContractContext, hands: Hands): void {
     const step = { endedForMs: 0, due: 'task' as const };
     const idsFrom = async (after: string, limit: number) => {
       const { tasks, next } = await context.db.retention.find({ ...step, after: prefix + after, limit });
-      return { ids: tasks.map(({ taskId }) => taskId.slice(prefix.length)), next: next?.slice(prefix.length) };
+      return {
+        ids: tasks.map(({ taskId }) => taskId.slice(prefix.length)),
+        next: next?.slice(prefix.length),
+      };
     };
     expect(await idsFrom('', 2)).toEqual({ ids: ['a'], next: 'b' });
     expect(await idsFrom('b', 1)).toEqual({ ids: ['c'], next: 'c' });

@@ -32,7 +32,8 @@ export function createMemoryJournal(tables: MemoryTables): JournalStatements {
       const task = tables.tasks.get(taskId);
       return task && (!scope || sameScope(task.scope, scope)) ? lookAt(tables, task) : null;
     },
-    findOwnWrite: async ({ taskId, seq, writeId }) => tables.rowsAfter(taskId, seq - 1)[0]?.writeId === writeId,
+    findOwnWrite: async ({ taskId, seq, writeId }) =>
+      tables.rowsAfter(taskId, seq - 1)[0]?.writeId === writeId,
   };
 }
 

@@ -7,11 +7,11 @@ const RUNNING: ReadonlySet<string> = new Set(['TASK_STATE_SUBMITTED', 'TASK_STAT
 /** Ends tasks that were left running without a lease (protocol 6). */
 export function sweepLeaseless(tables: MemoryTables, batch: LeaselessBatch): readonly EndedLeaseless[] {
   const beforeMs = tables.nowMs() - batch.idleMs;
-  const except = new Set(batch.except);
+  const { limit, skip = 0 } = batch;
   return [...tables.tasks.values()]
     .filter((task) => RUNNING.has(task.state) && task.updatedAtMs < beforeMs)
-    .filter((task) => !tables.leases.has(task.taskId) && !except.has(task.taskId))
-    .slice(0, batch.limit)
+    .filter((task) => !tables.leases.has(task.taskId))
+    .slice(skip, skip + limit)
     .map((task) => endLeft(tables, task, batch));
 }
 

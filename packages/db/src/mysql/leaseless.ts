@@ -20,16 +20,16 @@ export async function sweepLeaseless(parts: {
   readonly batch: LeaselessBatch;
 }): Promise<readonly EndedLeaseless[]> {
   const { writes, reads, batch } = parts;
-  const { except = [], limit } = batch;
+  const { limit, skip = 0 } = batch;
   const candidates = await read(
     reads,
     statement(
       `SELECT t.id FROM tasks t
         WHERE ${LEFT} AND NOT EXISTS (SELECT 1 FROM task_leases x WHERE x.task_id = t.id)
-        ${except.length > 0 ? 'AND t.id NOT IN (?)' : ''} ORDER BY t.created_at, t.id LIMIT ?`,
+        ORDER BY t.created_at, t.id LIMIT ? OFFSET ?`,
       microseconds(batch.idleMs),
-      ...(except.length > 0 ? [except] : []),
       limit,
+      skip,
     ),
   );
   const taskIds = candidates.map((row) => textAt(row, 'id'));

@@ -1,5 +1,5 @@
 import { leaselessEvent, type EndedLeaseless, type LeaselessBatch } from '../statements/leaseless.js';
-import { NOW, idList, numberAt, textAt } from './rows.js';
+import { NOW, numberAt, textAt } from './rows.js';
 import type { SqlRow, SqliteSession } from './session.js';
 import { appendEvents, moveTask } from './writes.js';
 
@@ -9,13 +9,12 @@ SELECT t.id, t.tenant, t.owner, t.context_id, t.version, t.updated_at,
   FROM tasks t
  WHERE t.state IN ('TASK_STATE_SUBMITTED', 'TASK_STATE_WORKING') AND t.updated_at < ${NOW} - CAST(? AS INTEGER)
    AND NOT EXISTS (SELECT 1 FROM task_leases x WHERE x.task_id = t.id)
-   AND t.id NOT IN (SELECT value FROM json_each(?))
- ORDER BY t.created_at, t.id LIMIT ?`;
+ ORDER BY t.created_at, t.id LIMIT ? OFFSET ?`;
 
 /** Ends tasks that were left running without a lease (protocol 6), under the file's one write lock. */
 export function sweepLeaseless(session: SqliteSession, batch: LeaselessBatch): readonly EndedLeaseless[] {
-  const { idleMs, except = [], limit } = batch;
-  return session.all(LEFT, idleMs, idList(except), limit).map((row) => endLeft(session, row, batch));
+  const { idleMs, limit, skip = 0 } = batch;
+  return session.all(LEFT, idleMs, limit, skip).map((row) => endLeft(session, row, batch));
 }
 
 function endLeft(session: SqliteSession, row: SqlRow, batch: LeaselessBatch): EndedLeaseless {

@@ -11,8 +11,8 @@ export interface LeaselessBatch {
   readonly text: string;
   /** Only tasks that nothing was written to for so long, by the database's clock. */
   readonly idleMs: number;
-  /** Tasks to pass over: rows that failed before. */
-  readonly except?: readonly string[];
+  /** So many of the oldest are passed over: rows that failed before. Default 0. */
+  readonly skip?: number;
 }
 
 /** A task that was ended because nobody held its lease. */

@@ -6,7 +6,7 @@ const PAYLOAD = failedPayload({ epoch: 'c.epoch', detail: 'idleSince', moment: '
 
 /**
  * Ends tasks that were left running without a lease, each exactly once across all sweepers (protocol 6). `$1` limit, `$2`
- * sweeper, `$3` status timestamp, `$4` text, `$5` idle time in ms, `$6` ids to pass over.
+ * sweeper, `$3` status timestamp, `$4` text, `$5` idle time in ms, `$6` rows to pass over.
  *
  * That nobody holds a lease is seen as of the statement's beginning. Who has taken one since has written to the task in
  * the same transaction, so its row is locked, or its newest version, which the lock judges again, is not idle.
@@ -20,8 +20,7 @@ WITH a AS MATERIALIZED (
    WHERE t.state IN ('TASK_STATE_SUBMITTED', 'TASK_STATE_WORKING')
      AND t.updated_at < statement_timestamp() - $5::float8 * interval '1 ms'
      AND NOT EXISTS (SELECT FROM task_leases x WHERE x.task_id = t.id OFFSET 0)
-     AND t.id <> ALL ($6::text[])
-   ORDER BY t.created_at, t.id LIMIT $1::int
+   ORDER BY t.created_at, t.id LIMIT $1::int OFFSET $6::int
    FOR NO KEY UPDATE OF t SKIP LOCKED),
 c AS MATERIALIZED (
   SELECT a.*, coalesce((SELECT e.epoch FROM task_events e WHERE e.task_id = a.id AND e.seq = a.version), a.version)
@@ -40,8 +39,8 @@ SELECT * FROM k`,
 
 /** The parameters of {@link sweepLeaseless}. */
 export function leaselessValues(batch: LeaselessBatch): unknown[] {
-  const { limit, sweeper, statusTimestamp, text, idleMs, except } = batch;
-  return [limit, sweeper, statusTimestamp, text, idleMs, [...(except ?? [])]];
+  const { limit, sweeper, statusTimestamp, text, idleMs, skip = 0 } = batch;
+  return [limit, sweeper, statusTimestamp, text, idleMs, skip];
 }
 
 /** A row of {@link sweepLeaseless}. */
