@@ -45,9 +45,10 @@ describe('a replica that is paused', () => {
   test('and closes does not take turns again when the pause ends', async () => {
     const a = await start({ executor: executor(async (context, bus) => bus.publish(taskEvent(context))) });
     a.handler.pause(true);
-    await a.handler.closeTurns(soon);
+    a.handler.drain();
     a.handler.pause(false);
-    await expect(send(a, request('go'))).rejects.toMatchObject({ metadata: { reason: 'REPLICA_DRAINING' } });
+    await expect(send(a, request('go'))).rejects.toMatchObject(draining);
+    await a.handler.closeTurns(soon);
   });
 });
 
