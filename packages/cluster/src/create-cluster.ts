@@ -203,7 +203,7 @@ class Replica implements Cluster {
     this.stream = createEventStream({ database, clock, logger, telemetry, options: streamOptions });
     const { leases } = database;
     this.heartbeat = createHeartbeat({ leases, holder, options: lease, clock, logger, telemetry });
-    this.clockWatch = createClockWatch({ leases: database.leases, options: lease, clock, logger });
+    this.clockWatch = createClockWatch({ leases, options: lease, clock, logger, telemetry });
     const reader = createTaskReader({ database });
     const ownerResolver = options.ownerResolver ?? resolveUserScope;
     this.push = createPush({ options, ownerResolver, database, clock, logger, holder });
