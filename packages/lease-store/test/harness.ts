@@ -1,4 +1,4 @@
-import { createSilentLogger, type LeaseKey, type Logger } from '@a2a-cluster/core';
+import { createSilentLogger, type LeaseKey, type Logger, type Telemetry } from '@a2a-cluster/core';
 import { createMemoryDatabase, type Database, type LeaseStatements } from '@a2a-cluster/db';
 import { createFakeClock, type FakeClock } from '@a2a-cluster/testing';
 import {
@@ -46,11 +46,14 @@ export interface Harness {
 export const HOLDER = 'replica-a';
 
 export function createHarness(
-  more: LeaseOptions & { readonly onBeat?: (counts: BeatCounts) => void } = {},
+  more: LeaseOptions & {
+    readonly onBeat?: (counts: BeatCounts) => void;
+    readonly telemetry?: Telemetry;
+  } = {},
 ): Harness {
   const clock = createFakeClock();
   const db = createMemoryDatabase({ clock });
-  const { onBeat, ...leaseOptions } = more;
+  const { onBeat, telemetry, ...leaseOptions } = more;
   const options = resolveLeaseOptions(leaseOptions);
   const fault: Partial<LeaseStatements> = {};
   const beats: BeatCounts[] = [];
@@ -61,6 +64,7 @@ export function createHarness(
     options,
     clock,
     logger: recordingLogger(logged),
+    telemetry,
     onBeat: (counts) => {
       beats.push(counts);
       onBeat?.(counts);
