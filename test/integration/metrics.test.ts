@@ -30,6 +30,7 @@ describe.each(availableProviders())('the metrics of two replicas, on %s', (provi
   let rows: Rows;
   let database: Database;
   let beats = true;
+  let odd: OddClock = {};
   /** The first loses its leases when it is told to, and leaves turns incomplete; the second takes two turns at most. */
   let first: MeteredReplica;
   let second: MeteredReplica;
@@ -39,7 +40,8 @@ describe.each(availableProviders())('the metrics of two replicas, on %s', (provi
     rows = await Rows.open(home.url);
     database = await createDatabase({ url: home.url, ttlMs: TTL_MS, poolSize: 4 });
     const executor = scripted(rows);
-    const sick = { ...database, leases: failing(database.leases, () => !beats) };
+    const leases = failing(database.leases, { isSick: () => !beats, odd: () => odd });
+    const sick = { ...database, leases };
     first = await startMetered({ database: sick, executor, lease, incompleteTurn: 'keep' });
     second = await startMetered({ databaseUrl: home.url, executor, lease, maxConcurrentTurns: 1 });
   });
@@ -171,6 +173,28 @@ describe.each(availableProviders())('the metrics of two replicas, on %s', (provi
     expect((await rows.task(parked))?.state).toBe('TASK_STATE_INPUT_REQUIRED');
   });
 
+  test.each<[string, OddClock]>([
+    ['clock_step', { aheadMs: 60_000 }],
+    ['other_server', { identity: 'another' }],
+    ['blackout', { fails: true }],
+  ])('a database that changes (%s) makes a quiet period', async (cause, how) => {
+    // A second cause within two TTLs prolongs nothing, and is not counted.
+    await waitUntil({
+      what: `a quiet period for ${cause}`,
+      limitMs: 30_000,
+      ask: async () => {
+        odd = how;
+        await clockWasRead();
+        // A silence counts when it is longer than a live turn survives.
+        if (how.fails) await new Promise((resolve) => setTimeout(resolve, TTL_MS / 4));
+        odd = {};
+        await clockWasRead();
+        await clockWasRead();
+        return (await value(`quiet_periods_total{cause="${cause}"}`)) > 0 ? true : undefined;
+      },
+    });
+  });
+
   test('a subscriber that falls behind the buffer is counted', async () => {
     const taskId = await begin(first, `wait ${MANY_EVENTS}`);
     const slow = first.cluster.requestHandler.resubscribe({ id: taskId, tenant: '' }, callContext(''));
@@ -274,18 +298,41 @@ function aborted(signal: AbortSignal): Promise<void> {
   });
 }
 
-/** The statements of leases, whose renewals fail while they are told to. */
-function failing(leases: Database['leases'], isSick: () => boolean): Database['leases'] {
+const clockReaders: (() => void)[] = [];
+
+/** Resolves when the first replica has asked for the database's clock again. */
+const clockWasRead = (): Promise<void> => new Promise((resolve) => clockReaders.push(resolve));
+
+/** How the database's clock is not what it was. */
+interface OddClock {
+  readonly aheadMs?: number;
+  readonly identity?: string;
+  readonly fails?: boolean;
+}
+
+/** The statements of leases, whose renewals fail and whose clock is odd while they are told to be. */
+function failing(
+  leases: Database['leases'],
+  how: { isSick(): boolean; odd(): OddClock },
+): Database['leases'] {
   const sick = (): never => {
     throw new Error('no way to the database');
+  };
+  const readClock: Database['leases']['readClock'] = async () => {
+    const { aheadMs = 0, identity, fails } = how.odd();
+    for (const told of clockReaders.splice(0)) setImmediate(told);
+    if (fails) throw new Error('no way to the database');
+    const read = await leases.readClock();
+    return { ...read, nowMs: read.nowMs + aheadMs, identity: identity ?? read.identity };
   };
   return new Proxy(leases, {
     get(target, name) {
       const member: unknown = Reflect.get(target, name, target);
       if (typeof member !== 'function') return member;
+      if (name === 'readClock') return readClock;
       const renews = name === 'beat' || name === 'beatOne';
       return (...args: unknown[]): unknown =>
-        renews && isSick() ? sick() : Reflect.apply(member, target, args);
+        renews && how.isSick() ? sick() : Reflect.apply(member, target, args);
     },
   });
 }

@@ -102,7 +102,7 @@ export class Replica implements Cluster {
       ...{ leases, holder, clock, logger, telemetry, reporter },
       options: lease,
     });
-    this.clockWatch = createClockWatch({ leases: database.leases, options: lease, clock, logger });
+    this.clockWatch = createClockWatch({ leases, options: lease, clock, logger, telemetry });
     const reader = createTaskReader({ database });
     const ownerResolver = options.ownerResolver ?? resolveUserScope;
     this.push = createPush({ options, ownerResolver, database, clock, logger, holder });

@@ -54,6 +54,10 @@ export const COUNTERS = {
     help: 'Expired leases this replica took, by what became of the task; dropped: it had ended or waits for its client',
     labels: { verdict: ['failed', 'dropped'] },
   },
+  quiet_periods_total: {
+    help: 'Times this replica stopped claiming for a TTL because the database changed; blackout: it did not answer',
+    labels: { cause: ['clock_step', 'other_server', 'blackout'] },
+  },
   leaseless_turns_ended_total: {
     help: 'Tasks ended that were running for whoever wrote them, but had no lease',
   },

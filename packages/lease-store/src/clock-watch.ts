@@ -1,4 +1,4 @@
-import type { Clock, Logger } from '@a2a-cluster/core';
+import type { Clock, Logger, Telemetry } from '@a2a-cluster/core';
 import type { LeaseStatements } from '@a2a-cluster/db';
 import type { ResolvedLeaseOptions } from './options.js';
 
@@ -48,4 +48,6 @@ export interface ClockWatchOptions {
   readonly options: ResolvedLeaseOptions;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** Told of quiet periods. Default: nobody. */
+  readonly telemetry?: Telemetry;
 }

@@ -141,6 +141,7 @@ class DatabaseClockWatch implements ClockWatch {
       return;
     }
     this.#quietFromMs = nowMs;
+    this.#options.telemetry?.count('quiet_periods_total', { cause });
     logger.warn(
       { ...fields, quietMs: options.ttlMs },
       'the database changed, nothing is claimed for a while',

@@ -1,4 +1,4 @@
-import { createSilentLogger, type LeaseKey, type Logger } from '@a2a-cluster/core';
+import { createSilentLogger, type LeaseKey, type Logger, type Telemetry } from '@a2a-cluster/core';
 import { createMemoryDatabase, type Database, type LeaseStatements } from '@a2a-cluster/db';
 import { createFakeClock, type FakeClock } from '@a2a-cluster/testing';
 import {
@@ -50,11 +50,12 @@ export function createHarness(
   more: LeaseOptions & {
     readonly onBeat?: (counts: BeatCounts) => void;
     readonly reporter?: BeatReporter;
+    readonly telemetry?: Telemetry;
   } = {},
 ): Harness {
   const clock = createFakeClock();
   const db = createMemoryDatabase({ clock });
-  const { onBeat, reporter, ...leaseOptions } = more;
+  const { onBeat, reporter, telemetry, ...leaseOptions } = more;
   const options = resolveLeaseOptions(leaseOptions);
   const fault: Partial<LeaseStatements> = {};
   const beats: BeatCounts[] = [];
@@ -65,6 +66,7 @@ export function createHarness(
     options,
     clock,
     logger: recordingLogger(logged),
+    telemetry,
     onBeat: (counts) => {
       beats.push(counts);
       onBeat?.(counts);

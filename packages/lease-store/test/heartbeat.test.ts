@@ -41,7 +41,7 @@ describe('a heartbeat', () => {
     await h.heartbeat.start();
     await h.clock.advance(60_000);
     expect(h.beats).toEqual([]);
-    expect(h.heartbeat.status()).toEqual({ heldCount: 0, lastBeatAgeMs: null });
+    expect(h.heartbeat.status()).toEqual({ heldCount: 0, lastBeatAgeMs: null, lastAttemptAgeMs: 0 });
     await h.heartbeat.close();
   });
 
@@ -50,13 +50,14 @@ describe('a heartbeat', () => {
     await h.heartbeat.start();
     await h.acquire('a');
     await h.clock.advance(3_000);
-    expect(h.heartbeat.status()).toEqual({ heldCount: 1, lastBeatAgeMs: 3_000 });
+    expect(h.heartbeat.status()).toEqual({ heldCount: 1, lastBeatAgeMs: 3_000, lastAttemptAgeMs: 3_000 });
     await h.clock.advance(4_000);
-    expect(h.heartbeat.status()).toEqual({ heldCount: 1, lastBeatAgeMs: 2_000 });
+    expect(h.heartbeat.status()).toEqual({ heldCount: 1, lastBeatAgeMs: 2_000, lastAttemptAgeMs: 2_000 });
     h.fault.beat = hang;
     await h.clock.advance(5_000);
-    expect(h.heartbeat.status()).toEqual({ heldCount: 1, lastBeatAgeMs: 7_000 });
+    expect(h.heartbeat.status()).toEqual({ heldCount: 1, lastBeatAgeMs: 7_000, lastAttemptAgeMs: 2_000 });
     await h.heartbeat.close();
+    expect(h.heartbeat.status().lastAttemptAgeMs).toBeNull();
   });
 
   test('measures the interval from beat to beat, so a slow beat neither stacks nor shifts the next', async () => {
