@@ -126,7 +126,7 @@ test.each([
     /Locks/,
   ],
   [
-    '-- Rollout step 3: later.\n-- Old replicas: go on; it only adds indexes.\n-- Locks: tasks for a moment.\nSELECT 1;',
+    '-- Rollout step 3: at some later time.\n-- Old replicas: go on; it only adds indexes.\n-- Locks: tasks for a moment.\nSELECT 1;',
     /before|after/,
   ],
   [
@@ -135,7 +135,7 @@ test.each([
   ],
   [
     '-- Rollout step 3: before the first replica.\n-- Old replicas: go on as before.\n-- Locks: nothing that exists.\nALTER TABLE tasks ADD COLUMN x TEXT;',
-    /names tasks/,
+    /nothing of tasks/,
   ],
 ])('a header that leaves something out is refused: %j', (sql, complaint) => {
   expect(headerProblems(sql).join()).toMatch(complaint);

@@ -52,6 +52,7 @@ import {
   type TaskReader,
 } from '@a2a-cluster/task-store';
 import { checkClusterParts } from './check-parts.js';
+import { clockWarning } from './clock-facts.js';
 import { createCloseSteps } from './close-steps.js';
 import { createPush, type Push } from './create-push.js';
 import { createDatabaseProbe, type DatabaseProbe } from './database-probe.js';
@@ -126,6 +127,8 @@ export async function createCluster(options: ClusterOptions): Promise<Cluster> {
     for (const warning of warnings) logger.warn({}, warning);
     await warmUp(database);
     const clock = options.clock ?? createSystemClock();
+    const skew = await clockWarning(database, clock);
+    if (skew !== null) logger.warn({}, skew);
     return new Replica({ options, lease, handler, logger, database, clock, holder });
   } catch (error) {
     if (options.database === undefined) await database.close();

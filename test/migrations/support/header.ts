@@ -23,7 +23,7 @@ export function headerProblems(sql: string): string[] {
   const locks = /^-- Locks: ([^]*?)\n(?!--)/m.exec(sql)?.[1] ?? '';
   for (const table of changedTables(sql))
     if (!new RegExp(`\\b(${table}|the file)\\b`).test(locks))
-      problems.push(`"Locks" does not say that it names ${table}`);
+      problems.push(`"Locks" says nothing of ${table}`);
   return problems;
 }
 
