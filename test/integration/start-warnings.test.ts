@@ -40,6 +40,24 @@ const has = (provider: 'postgresql' | 'mysql'): boolean => availableProviders().
   });
 });
 
+(has('postgresql') ? test : test.skip)('an index whose build failed is told by its name', async () => {
+  const database = await createTestDatabase({ provider: 'postgresql' });
+  try {
+    const raw = await openRaw(database.url);
+    for (const id of ['a', 'b'])
+      await raw.run(`INSERT INTO tasks (id, tenant, owner, context_id, state, version)
+        VALUES ('${id}', '', 'o', 'c', 'TASK_STATE_WORKING', 1)`);
+    const build = raw.run('CREATE UNIQUE INDEX CONCURRENTLY broken_idx ON tasks (owner)');
+    await expect(build).rejects.toThrow(/could not create unique index/);
+    expect(await warningsOf(database.url)).toEqual([expect.stringMatching(/invalid: broken_idx.*DROP INDEX/)]);
+    await raw.run('DROP INDEX CONCURRENTLY broken_idx');
+    await raw.close();
+    expect(await warningsOf(database.url)).toEqual([]);
+  } finally {
+    await database.drop();
+  }
+});
+
 const postgres = hasTools({ tests: 'warnings of a private PostgreSQL', missing: missingPostgres() });
 (postgres ? describe : describe.skip)('a server of its own', () => {
   test('without fsync and full_page_writes, and with a standby nobody waits for, is told each', async () => {
