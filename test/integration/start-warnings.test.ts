@@ -1,6 +1,12 @@
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { createDatabase } from '@a2a-cluster/db';
-import { availableProviders, createTestDatabase, hasTools, openRaw, type TestDatabase } from '@a2a-cluster/testing';
+import {
+  availableProviders,
+  createTestDatabase,
+  hasTools,
+  openRaw,
+  type TestDatabase,
+} from '@a2a-cluster/testing';
 import { missingPgBouncer, startPgBouncer } from '../faults/src/tools/pgbouncer.js';
 import { missingMariadb, startPrivateMariadb } from '../faults/src/tools/private-mariadb.js';
 import { missingPostgres, startPrivatePostgres } from '../faults/src/tools/private-postgres.js';
@@ -49,7 +55,9 @@ const has = (provider: 'postgresql' | 'mysql'): boolean => availableProviders().
         VALUES ('${id}', '', 'o', 'c', 'TASK_STATE_WORKING', 1)`);
     const build = raw.run('CREATE UNIQUE INDEX CONCURRENTLY broken_idx ON tasks (owner)');
     await expect(build).rejects.toThrow(/could not create unique index/);
-    expect(await warningsOf(database.url)).toEqual([expect.stringMatching(/invalid: broken_idx.*DROP INDEX/)]);
+    expect(await warningsOf(database.url)).toEqual([
+      expect.stringMatching(/invalid: broken_idx.*DROP INDEX/),
+    ]);
     await raw.run('DROP INDEX CONCURRENTLY broken_idx');
     await raw.close();
     expect(await warningsOf(database.url)).toEqual([]);

@@ -23,16 +23,29 @@ describe('the doors of a replica', () => {
 
   const open = { HOST: '0.0.0.0', PUBLIC_URL: 'https://agent.example' };
   test.each<[string, Record<string, string>, RegExp]>([
-    ['the token of a user and of operators', { AUTH_TOKENS: `${GOOD}=alice`, OPERATOR_TOKEN: GOOD }, /also a token/],
-    ['one character again and again', { OPERATOR_TOKEN: 'aaaaaaaaaaaaaaaa' }, /OPERATOR_TOKEN can be guessed/],
+    [
+      'the token of a user and of operators',
+      { AUTH_TOKENS: `${GOOD}=alice`, OPERATOR_TOKEN: GOOD },
+      /also a token/,
+    ],
+    [
+      'one character again and again',
+      { OPERATOR_TOKEN: 'aaaaaaaaaaaaaaaa' },
+      /OPERATOR_TOKEN can be guessed/,
+    ],
     ['an example that was kept', { OPERATOR_TOKEN: 'please-change-me-now' }, /OPERATOR_TOKEN can be guessed/],
-    ['a short token on a public address', { ...open, AUTH_TOKENS: 'hunter2=alice' }, /AUTH_TOKENS can be guessed/],
+    [
+      'a short token on a public address',
+      { ...open, AUTH_TOKENS: 'hunter2=alice' },
+      /AUTH_TOKENS can be guessed/,
+    ],
     ['http across a network', { PUBLIC_URL: 'http://agent.example' }, /in clear.*TLS/],
     ['a card that names localhost', { HOST: '0.0.0.0', AUTH_TOKENS: `${GOOD}=a` }, /PUBLIC_URL is not set/],
   ])('%s', (_, env, text) => {
     const warnings = doorWarnings(configOf(env));
     expect(warnings.map((warning) => warning.text)).toEqual([expect.stringMatching(text)]);
-    for (const secret of [GOOD, 'hunter2', 'aaaaaaaa']) expect(JSON.stringify(warnings)).not.toContain(secret);
+    for (const secret of [GOOD, 'hunter2', 'aaaaaaaa'])
+      expect(JSON.stringify(warnings)).not.toContain(secret);
   });
 });
 
