@@ -19,6 +19,12 @@ async function faults(args) {
   return run(node, ['test/faults/dist/main.js', ...args], shown);
 }
 
+/** R25: an upgrade of a large PostgreSQL database under traffic; `-- --rows N`. */
+async function upgrade(args) {
+  await prepare();
+  return run(node, ['test/faults/dist/upgrade/main.js', ...args], shown);
+}
+
 /** The benchmarks; `-- --help` says what there is. */
 async function bench(args) {
   await prepare();
@@ -27,7 +33,7 @@ async function bench(args) {
 
 /** Tests with real processes and real time come one by one: beside each other they would measure the machine. */
 const scenarios =
-  '(test/(integration|deploy|browser)/|apps/clustermode/test/processes|contention|test/faults/test/(tools/|failpoints|checker-real))';
+  '(test/(integration|deploy|browser|migrations/(rolling|upgrade))|apps/clustermode/test/processes|contention|test/faults/test/(tools/|failpoints|checker-real))';
 const parts = {
   units: ['--testPathIgnorePatterns', '/node_modules/', '/dist/', scenarios],
   scenarios: ['--runInBand', '--testPathPatterns', scenarios],
@@ -76,7 +82,7 @@ async function lint() {
   return failed.length === 0 ? 0 : 1;
 }
 
-const commands = { demo, test, faults, bench, build, lint, typecheck };
+const commands = { demo, test, faults, upgrade, bench, build, lint, typecheck };
 const [name = '', ...args] = process.argv.slice(2);
 if (!Object.hasOwn(commands, name)) {
   say(`usage: node scripts/run.mjs ${Object.keys(commands).join('|')}`);

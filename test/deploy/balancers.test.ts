@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
-import { createServer, type IncomingMessage, type Server } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { once } from 'node:events';
 import { createTestDatabase, hasTools, type TestDatabase } from '@a2a-cluster/testing';
 import { A2AClient } from '../integration/support/a2a-client.js';
@@ -12,6 +12,7 @@ import {
   startBalancer,
   type RunningBalancer,
 } from './support/balancers.js';
+import { deployFile } from './support/deploy-file.js';
 import { ownNetwork } from './support/own-network.js';
 import { OPERATOR_TOKEN, startReplicaAt } from './support/replicas-at.js';
 
@@ -146,6 +147,17 @@ for (const kind of balancerKinds) {
       },
     );
 
+    // Replicas ask for that with a header of their own (X-Accel-Buffering); the file must not need it.
+    test('and hands each piece of an answer on before the next is there', async () => {
+      const { body } = await fetch(`${balancer.base}${STREAM}`);
+      const reader = (body as ReadableStream<Uint8Array>).getReader();
+      const said = async (): Promise<string> => Buffer.from((await reader.read()).value ?? []).toString();
+      expect(await said()).toBe('data: 1\n\n');
+      held?.write('data: 2\n\n');
+      expect(await said()).toBe('data: 2\n\n');
+      held?.end();
+    });
+
     test('over connections that are kept', async () => {
       seen.length = 0;
       for (let index = 0; index < 12; index += 1) await (await fetch(`${balancer.base}/a2a/y`)).text();
@@ -155,6 +167,26 @@ for (const kind of balancerKinds) {
     });
   });
 }
+
+/** What only a slow client or an hour of silence would show. */
+test.each([
+  ['nginx', /proxy_buffering off;/g, 2],
+  ['nginx', /proxy_read_timeout 1h;/g, 2],
+  ['haproxy', /timeout (client|server) 1h$/gm, 2],
+  ['caddy', /flush_interval -1$/gm, 2],
+])('the file of %s has %s, at each door', (name, line, times) => {
+  const file = balancerKinds.find((kind) => kind.name === name)?.file ?? '';
+  expect(deployFile(file).match(line)).toHaveLength(times);
+});
+
+test.each([
+  ['nginx', /non_idempotent/],
+  ['haproxy', /retry-on (?!conn-failure$)/m],
+  ['caddy', /read_timeout \d|lb_retry_match/],
+])('the file of %s sends nothing twice and cuts no silence: it has no %s', (name, line) => {
+  const file = balancerKinds.find((kind) => kind.name === name)?.file ?? '';
+  expect(deployFile(file)).not.toMatch(line);
+});
 
 /** A stream whose turn runs on one replica, read through the balancer. */
 async function streamOn(replica: ReplicaProcess, base: string): Promise<Recording> {
@@ -172,10 +204,17 @@ async function untilLeft(base: string, name: string): Promise<void> {
   }
 }
 
+/** Answered with one event; the rest is the test's. */
+const STREAM = '/a2a/stream';
+let held: ServerResponse | undefined;
+
 async function startEcho(host: string, port: number, seen: IncomingMessage[]): Promise<Server> {
   const server = createServer((request, response) => {
     seen.push(request);
-    response.end('{}');
+    if (request.url !== STREAM) return void response.end('{}');
+    held = response;
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    response.write('data: 1\n\n');
   });
   server.listen(port, host);
   await once(server, 'listening');

@@ -48,21 +48,24 @@ async function killOldHolders(database: TestDatabase): Promise<string[]> {
   }
 }
 
-async function swept(database: TestDatabase, taskId: string, by: string): Promise<boolean> {
+/** Whether a replica of the new version has ended the task. */
+async function swept(database: TestDatabase, taskId: string): Promise<boolean> {
   const raw = await openRaw(database.url);
   try {
     const [row] = await raw.query(
       `SELECT t.state AS state, e.holder AS holder FROM tasks t
          JOIN task_events e ON e.task_id = t.id AND e.seq = t.version WHERE t.id = '${taskId}'`,
     );
-    return row?.['state'] === 'TASK_STATE_FAILED' && String(row['holder']).startsWith(by);
+    return row?.['state'] === 'TASK_STATE_FAILED' && String(row['holder']).startsWith('new');
   } finally {
     await raw.close();
   }
 }
 
+const servers = availableProviders().filter((provider) => provider !== 'sqlite');
+
 describe.each(releases)('while replicas of %s still run', (release) => {
-  test.each(availableProviders())(
+  test.each(servers)(
     'the schema is migrated, a new replica works beside them and ends what they leave, on %s',
     async (provider) => {
       const recording = recordingOf(release, provider);
@@ -78,7 +81,7 @@ describe.each(releases)('while replicas of %s still run', (release) => {
           if (at === Math.floor(half / 2)) deployed = deployMigrations({ databaseUrl: database.url });
           if (at !== half) return;
           await deployed;
-          replica = await startReplica({ databaseUrl: database.url, name: 'new', env: STILL });
+          replica = await startReplica({ databaseUrl: database.url, name: 'new-1', env: STILL });
           turns = turnsOn(replica);
         };
         const { failures } = await replay({ recording, url: database.url, between });
@@ -87,8 +90,13 @@ describe.each(releases)('while replicas of %s still run', (release) => {
 
         const left = await killOldHolders(database);
         expect(left.length).toBeGreaterThan(0);
-        sweeper = await startReplica({ databaseUrl: database.url, name: 'sweeper' });
-        for (const taskId of left) await waitUntil(() => swept(database, taskId, 'sweeper'));
+        sweeper = await startReplica({ databaseUrl: database.url, name: 'new-2' });
+        for (const taskId of left)
+          await waitUntil({
+            what: `the new version ends task ${taskId}`,
+            limitMs: 60_000,
+            ask: async () => (await swept(database, taskId)) || undefined,
+          });
       } finally {
         await replica?.end();
         await sweeper?.end();
@@ -96,4 +104,39 @@ describe.each(releases)('while replicas of %s still run', (release) => {
       }
     },
   );
+});
+
+describe('SQLite', () => {
+  test('is migrated while nobody has the file open, and says so; what the old version left is taken over', async () => {
+    const [release = ''] = releases;
+    const recording = recordingOf(release, 'sqlite');
+    const database = await createTestDatabase({ provider: 'sqlite', upTo: recording.migrations.length });
+    let replica: ReplicaProcess | undefined;
+    try {
+      const open = await openRaw(database.url);
+      // As a replica has it open.
+      await open.query('PRAGMA journal_mode = WAL');
+      await open.query('SELECT id FROM tasks');
+      await expect(deployMigrations({ databaseUrl: database.url })).rejects.toThrow(
+        /in use.*stop every replica on it, deploy, then start them again/,
+      );
+      await open.close();
+
+      const { failures } = await replay({ recording, url: database.url });
+      expect(failures).toEqual([]);
+      await deployMigrations({ databaseUrl: database.url });
+      const left = await killOldHolders(database);
+      expect(left.length).toBeGreaterThan(0);
+      replica = await startReplica({ databaseUrl: database.url, name: 'new' });
+      for (const taskId of left)
+        await waitUntil({
+          what: `the new version ends task ${taskId}`,
+          limitMs: 60_000,
+          ask: async () => (await swept(database, taskId)) || undefined,
+        });
+    } finally {
+      await replica?.end();
+      await database.drop();
+    }
+  });
 });

@@ -8,6 +8,7 @@ import {
   workspaceRoot,
 } from '@a2a-cluster/testing';
 import { fingerprint } from './support/fingerprint.js';
+import { headerProblems } from './support/header.js';
 import { mysqlDrift } from './support/mysql-drift.js';
 import { runPrisma } from './support/prisma-command.js';
 
@@ -79,9 +80,7 @@ describe.each(providers)('the tables on %s', (provider) => {
 
   test.each(migrationFiles(provider))(
     '$name says its rollout step, what old replicas do, and its locks',
-    ({ sql }) => {
-      expect(sql).toMatch(/^-- Rollout step \d: .+\n-- Old replicas: .+\n-- Locks: .+\n/);
-    },
+    ({ sql }) => expect(headerProblems(sql)).toEqual([]),
   );
 });
 
@@ -119,3 +118,25 @@ for (const provider of providers.filter((one) => one === 'mysql')) {
     }
   });
 }
+
+test.each([
+  ['-- Locks: nothing.\nCREATE TABLE x (y INTEGER);', /Rollout step/],
+  [
+    '-- Rollout step 3: before the first replica of this version.\n-- Old replicas: go on.\n\nSELECT 1;',
+    /Locks/,
+  ],
+  [
+    '-- Rollout step 3: at some later time.\n-- Old replicas: go on; it only adds indexes.\n-- Locks: tasks for a moment.\nSELECT 1;',
+    /before|after/,
+  ],
+  [
+    '-- Rollout step 3: before the first replica.\n-- Old replicas: ?\n-- Locks: tasks for a moment.\nSELECT 1;',
+    /Old replicas/,
+  ],
+  [
+    '-- Rollout step 3: before the first replica.\n-- Old replicas: go on as before.\n-- Locks: nothing that exists.\nALTER TABLE tasks ADD COLUMN x TEXT;',
+    /nothing of tasks/,
+  ],
+])('a header that leaves something out is refused: %j', (sql, complaint) => {
+  expect(headerProblems(sql).join()).toMatch(complaint);
+});

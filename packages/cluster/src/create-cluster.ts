@@ -12,6 +12,7 @@ import { createDatabase, type Database } from '@a2a-cluster/db';
 import { resolveLeaseOptions, type ResolvedLeaseOptions } from '@a2a-cluster/lease-store';
 import { resolveHandlerOptions } from '@a2a-cluster/request-handler';
 import { checkClusterParts } from './check-parts.js';
+import { clockWarning } from './clock-facts.js';
 import type { Cluster } from './cluster.js';
 import { checkRetention } from './create-retention.js';
 import type { ClusterOptions } from './options.js';
@@ -57,6 +58,8 @@ export async function createCluster(options: ClusterOptions): Promise<Cluster> {
     for (const warning of warnings) logger.warn({}, warning);
     await warmUp(database);
     const clock = options.clock ?? createSystemClock();
+    const skew = await clockWarning(database, clock);
+    if (skew !== null) logger.warn({}, skew);
     return new Replica({ options, lease, handler, logger, database, clock, holder });
   } catch (error) {
     if (options.database === undefined) await database.close();

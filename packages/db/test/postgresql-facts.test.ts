@@ -18,7 +18,7 @@ const good: Facts = {
     isolation: 'read committed',
   },
   ...{ in_recovery: false, read_only: false, schema: 'public', synchronous_commit: 'on', fsync: 'on' },
-  ...{ full_page_writes: 'on', standbys: 0, synchronous_standbys: '' },
+  ...{ full_page_writes: 'on', standbys: 0, synchronous_standbys: '', invalid_indexes: null },
   ...{ lock_timeout: '5s', statement_timeout: '10s', idle_timeout: '5s', has_ledger: true, has_tasks: true },
 };
 
@@ -46,6 +46,7 @@ describe('a server', () => {
     [{ fsync: 'off', full_page_writes: 'off' }, /fsync is off.*lose or corrupt/],
     [{ full_page_writes: 'off' }, /full_page_writes is off.*power loss/],
     [{ synchronous_standbys: 'b', synchronous_commit: 'local' }, /local.*failover/],
+    [{ invalid_indexes: 'x_idx' }, /x_idx.*DROP INDEX CONCURRENTLY/],
     [{ standbys: 2 }, /^2 other server.*failover.*synchronous_standby_names/],
   ])('that works but worse gives a warning that names the risk and the way out: %j', (facts, text) => {
     expect(judgeFacts({ ...good, ...facts })).toEqual([expect.stringMatching(text)]);

@@ -68,15 +68,18 @@ onLinux('the start check', () => {
     expect(await warnings()).toEqual([]);
   });
 
-  test.each(['/dev/shm', tmpdir()])('takes %s, which is there, for what the kernel says it is', async (place) => {
-    const folder = await mkdtemp(path.join(place, 'a2a-fs-'));
-    try {
-      expect(await statfsType(folder)).toBeGreaterThan(0);
-      expect(await fileSystemWarning(folder)).toBeNull();
-    } finally {
-      await rm(folder, { recursive: true });
-    }
-  });
+  test.each(['/dev/shm', tmpdir()])(
+    'takes %s, which is there, for what the kernel says it is',
+    async (place) => {
+      const folder = await mkdtemp(path.join(place, 'a2a-fs-'));
+      try {
+        expect(await statfsType(folder)).toBeGreaterThan(0);
+        expect(await fileSystemWarning(folder)).toBeNull();
+      } finally {
+        await rm(folder, { recursive: true });
+      }
+    },
+  );
 
   test('says nothing where the kernel does not answer', async () => {
     expect(await fileSystemWarning('/no/such/file')).toBeNull();

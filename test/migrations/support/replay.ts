@@ -114,7 +114,8 @@ function openPlayer(url: string): Promise<Player> {
 
 async function openPg(url: string): Promise<Player> {
   // The settings go with the connection there, in no statement of their own.
-  const options = '-c timezone=UTC -c default_transaction_isolation=read\\ committed -c statement_timeout=10000';
+  const options =
+    '-c timezone=UTC -c default_transaction_isolation=read\\ committed -c statement_timeout=10000';
   const client = new pg.Client({ connectionString: url, options });
   client.on('error', () => {});
   await client.connect();

@@ -34,7 +34,7 @@ export async function serve({ config, migrate }: ServeOptions): Promise<number> 
     log.error({ err }, 'a promise was rejected and nobody caught it'),
   );
   const signals = watchStopSignals((code) => process.exit(code));
-  warnAbout(config, log);
+  warnAbout(config, log, processEnvironment());
   const server = await listen({
     host: config.host,
     port: config.port,

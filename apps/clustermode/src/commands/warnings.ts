@@ -1,11 +1,15 @@
 import type { Logger } from '@a2a-cluster/core';
-import type { Config } from '../config.js';
+import type { Config, SettingTexts } from '../config.js';
 import { isLoopback } from '../loopback.js';
 import { operatorAccessOf } from '../operator/operator-routes.js';
+import { doorWarnings } from './door-warnings.js';
+import { placeWarnings } from './place-warnings.js';
 
-/** Says at start what an operator may not have meant. */
-export function warnAbout(config: Config, log: Logger): void {
+/** Says at start what an operator may not have meant. docs/start-checks.md lists it all. */
+export function warnAbout(config: Config, log: Logger, environment: SettingTexts): void {
   const { host, operator } = config;
+  for (const { facts, text } of [...doorWarnings(config), ...placeWarnings(config, environment)])
+    log.warn(facts, text);
   if (config.grants === undefined && config.jwt === undefined && !isLoopback(host))
     log.warn({ host }, 'no authentication is set: whoever reaches this address may do everything');
   warnAboutOperator(config, log);

@@ -71,6 +71,6 @@ async function tryToListen(hints: PostgresCheck['hints']): Promise<string | null
     await listener.close();
     return null;
   } catch (error) {
-    return `no hints between replicas, the log is polled instead: ${errorText(error)}`;
+    return `no hints between replicas, the log is polled instead: ${errorText(error)}. Without a pooler, or with one in session mode, there are hints`;
   }
 }

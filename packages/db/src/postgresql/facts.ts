@@ -43,6 +43,10 @@ function warningsAbout(facts: Facts): string[] {
     warnings.push(
       `no limit on the server for ${unlimited.join(', ')}: set them on the role (ALTER ROLE .. SET)`,
     );
+  if (facts.invalid_indexes !== null)
+    warnings.push(
+      `indexes are invalid: ${facts.invalid_indexes}. Unless they are being built now, they cost writes and serve nothing: DROP INDEX CONCURRENTLY, and build them again (prisma/README.md)`,
+    );
   return [...warnings, ...durabilityWarnings(facts)];
 }
 

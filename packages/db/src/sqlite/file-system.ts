@@ -35,7 +35,10 @@ export function sharedFileSystem(type: number): string | null {
  * warning and no refusal: some such file systems are of one machine only, and then do. On Linux only; elsewhere, and
  * where the kernel does not say, nothing is known and nothing is said.
  */
-export async function fileSystemWarning(file: string, probe: FileSystemProbe = statfsType): Promise<string | null> {
+export async function fileSystemWarning(
+  file: string,
+  probe: FileSystemProbe = statfsType,
+): Promise<string | null> {
   if (process.platform !== 'linux') return null;
   const type = await probe(file).catch(() => null);
   const kind = type === null ? null : sharedFileSystem(type);

@@ -45,7 +45,14 @@ function begin(sent: Sent): (outcome: unknown) => void {
   const startMs = performance.now();
   const test = running;
   return (outcome) => {
-    const line = { test, startMs, endMs: performance.now(), ...sent, values: sent.values.map(plain), outcome };
+    const line = {
+      test,
+      startMs,
+      endMs: performance.now(),
+      ...sent,
+      values: sent.values.map(plain),
+      outcome,
+    };
     if (file !== '') appendFileSync(file, `${JSON.stringify(line)}\n`);
   };
 }
@@ -145,7 +152,11 @@ function watchSqlite(): void {
   database.exec = function (this: object, sql) {
     const sent = { connection: numberOf(this), sql, values: [] };
     // How many rows it changed it does not say.
-    return synchronously(sent, () => exec.call(this, sql), () => null);
+    return synchronously(
+      sent,
+      () => exec.call(this, sql),
+      () => null,
+    );
   };
   database.prepare = function (this: object, sql) {
     const statement = prepare.call(this, sql);

@@ -149,7 +149,6 @@ function soon<T>(promise: Promise<T>): Promise<T | undefined> {
 
 function longestOf(sent: readonly Sent[]): Record<string, number> {
   const longest: Record<string, number> = {};
-  for (const { kind, tookMs } of sent)
-    longest[kind] = Math.max(longest[kind] ?? 0, Math.round(tookMs));
+  for (const { kind, tookMs } of sent) longest[kind] = Math.max(longest[kind] ?? 0, Math.round(tookMs));
   return longest;
 }

@@ -15,6 +15,9 @@ SELECT current_setting('server_version_num')::int AS version_num, current_settin
        current_setting('full_page_writes') AS full_page_writes,
        (SELECT count(*)::int FROM pg_stat_replication) AS standbys,
        current_setting('synchronous_standby_names') AS synchronous_standbys,
+       (SELECT string_agg(c.relname, ', ' ORDER BY c.relname) FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
+         WHERE NOT i.indisvalid AND c.relnamespace::regnamespace::text = quote_ident(current_schema()))
+         AS invalid_indexes,
        to_regclass('_prisma_migrations') IS NOT NULL AS has_ledger, to_regclass('tasks') IS NOT NULL AS has_tasks`,
 };
 
@@ -40,6 +43,8 @@ export interface Facts {
   readonly standbys: number;
   /** Empty: none is waited for. */
   readonly synchronous_standbys: string;
+  /** Names of indexes of our schema that a build has left, or is about to finish. */
+  readonly invalid_indexes: string | null;
   readonly has_ledger: boolean;
   readonly has_tasks: boolean;
 }
