@@ -94,7 +94,7 @@ for (const provider of providers.filter((one) => one === 'postgresql')) {
         `SELECT count(*)::int AS n FROM pg_tables WHERE schemaname = 'a2a "cluster" 1'`,
       );
       await raw.close();
-      expect(tables).toEqual([{ n: 7 }]);
+      expect(tables).toEqual([{ n: 8 }]);
     } finally {
       await database.drop();
     }

@@ -3,6 +3,7 @@ import { createMemoryDatabase, type Database, type LeaseStatements } from '@a2a-
 import { createFakeClock, type FakeClock } from '@a2a-cluster/testing';
 import {
   createHeartbeat,
+  type BeatReporter,
   resolveLeaseOptions,
   type BeatCounts,
   type Heartbeat,
@@ -46,11 +47,14 @@ export interface Harness {
 export const HOLDER = 'replica-a';
 
 export function createHarness(
-  more: LeaseOptions & { readonly onBeat?: (counts: BeatCounts) => void } = {},
+  more: LeaseOptions & {
+    readonly onBeat?: (counts: BeatCounts) => void;
+    readonly reporter?: BeatReporter;
+  } = {},
 ): Harness {
   const clock = createFakeClock();
   const db = createMemoryDatabase({ clock });
-  const { onBeat, ...leaseOptions } = more;
+  const { onBeat, reporter, ...leaseOptions } = more;
   const options = resolveLeaseOptions(leaseOptions);
   const fault: Partial<LeaseStatements> = {};
   const beats: BeatCounts[] = [];
@@ -65,6 +69,7 @@ export function createHarness(
       beats.push(counts);
       onBeat?.(counts);
     },
+    reporter,
   });
   return {
     clock,

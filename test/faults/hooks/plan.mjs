@@ -7,6 +7,8 @@ const STATEMENTS = {
   pushConfigs: 'save load remove',
   pushQueue:
     'claimOf claimDue settle storeBody bury claimDeadLetters settleDeadLetter retry nextDue list listDeadLetters counts',
+  replicas: 'register report list requestPause remove forget',
+  operators: 'findTasks task events countLive countLeaseless',
 };
 
 /** The statements of each part of the database that a failpoint stands around. */

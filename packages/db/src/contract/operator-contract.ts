@@ -45,7 +45,7 @@ function describeOrder(context: ContractContext): void {
     expect(await find(scope)).toMatchObject(expected);
     const paged: string[] = [];
     let cursor: TaskPosition | undefined;
-    for (;;) {
+    for (let pages = 0; pages < 10; pages += 1) {
       const page = await find({ ...scope, limit: 5, ...(cursor && { cursor }) });
       paged.push(...idsOf(page));
       const last = page.at(-1);
@@ -183,18 +183,15 @@ function describeReads(context: ContractContext): void {
 
   test('how long a task has been without an event', async () => {
     const task = await context.makeTask();
-    await context.tick();
-    await context.tick();
-    const idle = async () => (await context.db.operators.task(task.taskId))?.idleMs ?? -1;
-    const before = await idle();
-    expect(before).toBeGreaterThan(0);
+    const younger = async (): Promise<number> => {
+      const { ageMs, idleMs } = (await context.db.operators.task(task.taskId))!;
+      return ageMs - idleMs;
+    };
+    expect(Math.abs(await younger())).toBeLessThan(4);
+    for (let ticks = 0; ticks < 4; ticks += 1) await context.tick();
+    expect(Math.abs(await younger())).toBeLessThan(4);
     await context.db.journal.commit(writeOf(task));
-    const { createdAtMs: written } = (
-      await context.db.operators.events({ taskId: task.taskId, after: 1, limit: 1 })
-    )[0]!;
-    const now = await nowMs(context);
-    expect(await idle()).toBeLessThanOrEqual((await nowMs(context)) - written + 60_000);
-    expect(now - written).toBeLessThan(60_000);
+    expect(await younger()).toBeGreaterThanOrEqual(4);
   });
 
   test('no task where there is none', async () => {
@@ -208,9 +205,8 @@ function describeReads(context: ContractContext): void {
     const { taskId } = task;
     const now = await nowMs(context);
     const all = await context.db.operators.events({ taskId, after: 0, limit: 100 });
-    expect(all.map(({ createdAtMs, ...row }) => row)).toEqual(
-      await context.db.log.readEvents({ taskId, after: 0, limit: 100 }),
-    );
+    const rows = await context.db.log.readEvents({ taskId, after: 0, limit: 100 });
+    expect(all).toEqual(rows.map((row) => ({ ...row, createdAtMs: expect.any(Number) })));
     expect(all).toHaveLength(4);
     for (const { createdAtMs } of all) expect(Math.abs(now - createdAtMs)).toBeLessThan(60_000);
     const page = await context.db.operators.events({ taskId, after: 1, limit: 2 });
