@@ -191,12 +191,16 @@ describe('the settings of the operator', () => {
     expect(good({}).operator).toEqual({ port: undefined, host: '127.0.0.1', token: undefined });
     const env = { OPERATOR_PORT: '9', OPERATOR_HOST: '0.0.0.0', OPERATOR_TOKEN: '0123456789abcdef' };
     expect(good(env).operator).toEqual({ port: 9, host: '0.0.0.0', token: '0123456789abcdef' });
+    expect(good({ CONSOLE_TOKEN: 'fedcba9876543210' }).operator.consoleToken).toBe('fedcba9876543210');
   });
 
   test('are refused without saying the token', () => {
-    const { problems } = loadConfig({ env: { OPERATOR_HOST: '0.0.0.0', OPERATOR_TOKEN: 'hunter2' } });
+    const { problems } = loadConfig({
+      env: { OPERATOR_HOST: '0.0.0.0', OPERATOR_TOKEN: 'hunter2', CONSOLE_TOKEN: 'hunter3' },
+    });
     expect(problems).toEqual([
       expect.stringMatching(/^OPERATOR_TOKEN must be at least 16/),
+      expect.stringMatching(/^CONSOLE_TOKEN must be at least 16/),
       'OPERATOR_PORT must be set when OPERATOR_HOST is',
     ]);
     expect(JSON.stringify(problems)).not.toMatch(/hunter/);

@@ -1,12 +1,12 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { createServer, connect, type AddressInfo, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { availableProviders, createTestDatabase, workspaceRoot } from '@a2a-cluster/testing';
 import { killAll, listening, needBuild, starter, type Run } from './command.js';
 import { userMessage, v1 } from './fixture.js';
+import { openRoad } from './road.js';
 
 const program = path.join(workspaceRoot, 'apps/clustermode/bin/clustermode.js');
 
@@ -71,14 +71,18 @@ describe('tasks', () => {
     const ids = async (...words: string[]): Promise<string[]> =>
       (await rows('tasks', ...words)).map(({ taskId }: { taskId: string }) => taskId).sort();
     const both = [waiting.id, others.id].sort();
-    expect(await ids()).toEqual(both);
-    expect(await ids('--state', 'input-required,working')).toEqual(both);
-    expect(await ids('--state', 'working', '--state', 'TASK_STATE_FAILED')).toEqual([others.id]);
-    expect(await ids('--owner', 'alice', '--younger-than', '1d', '--context', waiting.contextId)).toEqual([
-      waiting.id,
-    ]);
-    expect(await ids('--tenant', 'lab', '--holder', replicaId, '--limit', '1')).toEqual([others.id]);
-    expect(await ids('--older-than', '1h')).toEqual([]);
+    const table: readonly (readonly [readonly string[], readonly string[]])[] = [
+      [[], both],
+      [['--state', 'input-required,working'], both],
+      [['--state', 'working', '--state', 'TASK_STATE_FAILED'], [others.id]],
+      [['--owner', 'alice'], [waiting.id]],
+      [['--tenant', 'lab', '--limit', '1'], [others.id]],
+      [['--holder', replicaId], [others.id]],
+      [['--context', waiting.contextId], [waiting.id]],
+      [['--older-than', '1h'], []],
+      [['--younger-than', '1ms'], []],
+    ];
+    for (const [words, expected] of table) expect([words, await ids(...words)]).toEqual([words, expected]);
     const { out } = await run('tasks', '--owner', 'bob');
     expect(out).toMatch(/^task +state +age +idle/);
     expect(out).toMatch(
@@ -259,40 +263,4 @@ function inState(id: string, state: string): Promise<void> {
 
 async function until(ask: () => Promise<string>, answer: string): Promise<void> {
   while ((await ask()) !== answer) await new Promise((resolve) => setTimeout(resolve, 10));
-}
-
-/** A way to a server that can be cut. */
-async function openRoad(
-  to: URL,
-): Promise<{ readonly url: string; cut(): Promise<void>; mend(): Promise<void> }> {
-  const sockets = new Set<Socket>();
-  let server: Server;
-  const open = async (port: number): Promise<number> => {
-    server = createServer((near) => {
-      const far = connect(Number(to.port || 5432), to.hostname);
-      for (const socket of [near, far]) {
-        sockets.add(socket);
-        socket.on('error', () => {}).once('close', () => [near, far].forEach((end) => end.destroy()));
-      }
-      near.pipe(far).pipe(near);
-    }).listen(port, '127.0.0.1');
-    await new Promise((resolve) => server.once('listening', resolve));
-    return (server.address() as AddressInfo).port;
-  };
-  const port = await open(0);
-  const url = new URL(to);
-  url.hostname = '127.0.0.1';
-  url.port = String(port);
-  return {
-    url: url.href,
-    async cut() {
-      const closed = new Promise((resolve) => server.close(resolve));
-      sockets.forEach((socket) => socket.destroy());
-      sockets.clear();
-      await closed;
-    },
-    async mend() {
-      await open(port);
-    },
-  };
 }

@@ -135,10 +135,11 @@ class Hub implements ConsoleHub {
     if (this.isClosed) return;
     const overview = this.build(true);
     // Ages grow all the time; they are no change.
-    const { atMs: _now, replicas, attention, knownAgeMs: _age, ...rest } = overview;
+    const { atMs: _now, replicas, samples, attention, knownAgeMs: _age, ...rest } = overview;
     const facts = replicas.map(({ upMs: _up, beatAgeMs: _beat, ...replica }) => replica);
     const known = this.options.source.operator.replicas.known().replicas.map(({ upMs }) => upMs);
-    const shown = JSON.stringify([rest, facts, attention.map(({ code, link }) => [code, link]), known]);
+    const attended = attention.map(({ code, link }) => [code, link]);
+    const shown = JSON.stringify([rest, facts, samples.at(-1)?.atMs, attended, known]);
     if (shown === this.shown) return;
     this.shown = shown;
     this.texts.clear();

@@ -1,6 +1,6 @@
 import type { Sample, Totals } from '@a2a-cluster/console/api';
 import type { ReplicaListing } from '@a2a-cluster/db';
-import { isSilent, totalsOf } from './views.js';
+import { isSilent, sumOf, totalsOf } from './views.js';
 
 /** The table of replicas as one heartbeat read it. */
 export interface Reading {
@@ -16,11 +16,16 @@ export interface KeptSample {
   readonly shown: Sample;
   /** What was counted since the sample before. */
   readonly counted: Totals;
+  /** Milliseconds since the sample before. */
+  readonly elapsedMs: number;
 }
 
 const MINUTE_MS = 60_000;
 /** Two readings closer than this give no rate: one turn would be thousands a minute. */
 const LEAST_MS = 100;
+/** Samples that are older than this are put together, those of each of these spans into one. */
+const FINE_MS = 10 * MINUTE_MS;
+const COARSE_MS = 30_000;
 
 /**
  * The sample of a reading. A replica counts from its start, so rates are differences: of one that was there before, what
@@ -30,26 +35,34 @@ const LEAST_MS = 100;
 export function sampleOf(before: Reading | null, now: Reading): KeptSample {
   const elapsedMs = before === null ? 0 : now.readAtMs - before.readAtMs;
   const counted = before === null || elapsedMs < LEAST_MS ? NOTHING : countedSince(before, now);
-  const perMin = (count: number): number =>
-    elapsedMs < LEAST_MS ? 0 : Math.round((count * MINUTE_MS * 10) / elapsedMs) / 10;
   const alive = now.replicas.filter((replica) => !isSilent(replica));
   const sum = (name: 'runningTurns' | 'subscribers'): number =>
     alive.reduce((total, { stats }) => total + stats[name], 0);
+  const levels = { replicas: alive.length, running: sum('runningTurns'), subscribers: sum('subscribers') };
+  return { counted, elapsedMs, shown: { atMs: now.atMs, ...levels, ...ratesOf(counted, elapsedMs) } };
+}
+
+/** Two samples that follow each other, as one: what was counted in both, and how it was at the end. */
+function joined(first: KeptSample, then: KeptSample): KeptSample {
+  const elapsedMs = first.elapsedMs + then.elapsedMs;
+  const counted = sumOf([first.counted, then.counted]);
+  return { counted, elapsedMs, shown: { ...then.shown, ...ratesOf(counted, elapsedMs) } };
+}
+
+function ratesOf(
+  counted: Totals,
+  elapsedMs: number,
+): Omit<Sample, 'atMs' | 'replicas' | 'running' | 'subscribers'> {
+  const perMin = (count: number): number =>
+    elapsedMs < LEAST_MS ? 0 : Math.round((count * MINUTE_MS * 10) / elapsedMs) / 10;
   return {
-    counted,
-    shown: {
-      atMs: now.atMs,
-      replicas: alive.length,
-      running: sum('runningTurns'),
-      subscribers: sum('subscribers'),
-      startedPerMin: perMin(counted.turnsStarted),
-      endedPerMin: perMin(counted.turnsEnded),
-      parkedPerMin: perMin(counted.turnsParked),
-      refusedPerMin: perMin(counted.turnsRefused),
-      sweptPerMin: perMin(counted.turnsSwept),
-      pushDeliveredPerMin: perMin(counted.pushDelivered),
-      pushFailedPerMin: perMin(counted.pushFailed),
-    },
+    startedPerMin: perMin(counted.turnsStarted),
+    endedPerMin: perMin(counted.turnsEnded),
+    parkedPerMin: perMin(counted.turnsParked),
+    refusedPerMin: perMin(counted.turnsRefused),
+    sweptPerMin: perMin(counted.turnsSwept),
+    pushDeliveredPerMin: perMin(counted.pushDelivered),
+    pushFailedPerMin: perMin(counted.pushFailed),
   };
 }
 
@@ -74,9 +87,10 @@ export function countedSince(before: Reading, now: Reading): Totals {
   return sum;
 }
 
-/** The samples of the last while. */
+/** The samples of the last while: the last minutes one by one, what was before more coarsely, so that a page is small. */
 export class SampleRing {
-  private kept: KeptSample[] = [];
+  private coarse: KeptSample[] = [];
+  private fine: KeptSample[] = [];
   private last: Reading | null = null;
 
   constructor(private readonly limits: { readonly keptMs: number; readonly leastGapMs: number }) {}
@@ -84,16 +98,24 @@ export class SampleRing {
   /** Takes a reading; false: it is the one before again, or too soon after it. */
   take(reading: Reading): boolean {
     if (this.last !== null && reading.readAtMs - this.last.readAtMs < this.limits.leastGapMs) return false;
-    this.kept.push(sampleOf(this.last, reading));
+    this.fine.push(sampleOf(this.last, reading));
     this.last = reading;
+    const young = this.fine.findIndex(({ shown }) => shown.atMs >= reading.atMs - FINE_MS);
+    this.fine.splice(0, young).forEach((sample) => this.keepCoarsely(sample));
     const oldestMs = reading.atMs - this.limits.keptMs;
-    const first = this.kept.findIndex(({ shown }) => shown.atMs >= oldestMs);
-    this.kept = this.kept.slice(Math.max(first, 0));
+    this.coarse = this.coarse.filter(({ shown }) => shown.atMs >= oldestMs);
     return true;
   }
 
   /** The oldest first. */
   all(): readonly KeptSample[] {
-    return this.kept;
+    return [...this.coarse, ...this.fine];
+  }
+
+  private keepCoarsely(sample: KeptSample): void {
+    const before = this.coarse.at(-1);
+    const span = ({ shown }: KeptSample): number => Math.floor(shown.atMs / COARSE_MS);
+    if (before === undefined || span(before) !== span(sample)) this.coarse.push(sample);
+    else this.coarse.splice(-1, 1, joined(before, sample));
   }
 }

@@ -21,8 +21,9 @@ const well: AttentionFacts = {
 };
 
 function sample(atMs: number, more: { shown?: Partial<Sample>; swept?: number; lost?: number }): KeptSample {
-  const { shown, counted } = sampleOf(null, { readAtMs: 0, atMs, replicas: [] });
+  const { shown, counted, elapsedMs } = sampleOf(null, { readAtMs: 0, atMs, replicas: [] });
   return {
+    elapsedMs,
     shown: { ...shown, ...more.shown },
     counted: { ...counted, turnsSwept: more.swept ?? 0, leasesLost: more.lost ?? 0 },
   };

@@ -133,39 +133,62 @@ describe('an open page', () => {
   });
 
   test('that reads nothing is not written to without end, and gets the newest when it reads', async () => {
-    const filler = 'x'.repeat(40_000);
-    let version = 0;
-    let asked = 0;
-    const over = seenThrough(({ operator }) => ({
-      replicas: {
-        ...operator.replicas,
-        known: () => {
-          asked += 1;
-          const { replicas, ageMs } = operator.replicas.known();
-          return {
-            ageMs,
-            replicas: replicas.map((row) => ({ ...row, version: `${(version += 1)}-${filler}` })),
-          };
-        },
-      },
-    }));
+    const { over, asked } = everGrowing();
     const running = await start({ over, hub: { lookMs: 1, sampleGapMs: 60_000 } });
     const page = await open(running);
     const first = await page.until(({ name }) => name === 'overview');
     page.pause();
-    const began = asked;
+    const began = asked();
     const reader = await open(running);
     await reader.until(() => reader.events.length > 400);
-    const atPause = version;
+    const atPause = asked();
     page.resume();
     await page.until(({ data }) => versionOf(data) >= atPause);
-    expect(asked - began).toBeGreaterThan(400);
+    expect(asked() - began).toBeGreaterThan(400);
     // Of some 400 overviews of 40 kB it got what the buffers between had taken, and then the newest.
     const got = page.events.filter(({ data }) => versionOf(data) < atPause).length;
     expect(got).toBeLessThan(300);
     expect(versionOf(first.data)).toBeGreaterThan(0);
   });
+
+  test('shows a sign of life while nothing happens', async () => {
+    const page = await open(await start({ aliveMs: 20, hub: { lookMs: 600_000 } }));
+    await page.alive();
+    await page.alive();
+    expect(page.events.length).toBeLessThanOrEqual(1);
+  });
+
+  test('that takes nothing from one sign of life to the next is cut off', async () => {
+    const { over } = everGrowing();
+    const running = await start({
+      over,
+      aliveMs: 500,
+      hub: { lookMs: 1, mostPages: 1, sampleGapMs: 60_000 },
+    });
+    const page = await open(running);
+    await page.until(({ name }) => name === 'overview');
+    page.pause();
+    const next = await placeOf(running);
+    await next.until(({ name }) => name === 'overview');
+  });
 });
+
+/** A cluster with 40 kB of news at every look. */
+function everGrowing(): { readonly over: StartOptions['over'] & {}; asked(): number } {
+  const filler = 'x'.repeat(40_000);
+  let asked = 0;
+  const over = seenThrough(({ operator }) => ({
+    replicas: {
+      ...operator.replicas,
+      known: () => {
+        asked += 1;
+        const { replicas, ageMs } = operator.replicas.known();
+        return { ageMs, replicas: replicas.map((row) => ({ ...row, version: `${asked}-${filler}` })) };
+      },
+    },
+  }));
+  return { over, asked: () => asked };
+}
 
 function versionOf(overview: { replicas: { version: string }[] }): number {
   return Number(overview.replicas[0]?.version.split('-')[0] ?? 0);

@@ -52,6 +52,7 @@ export interface StartOptions {
   readonly folder?: string | undefined;
   readonly setting?: Partial<ConsoleOptions['setting']>;
   readonly hub?: ConsoleOptions['hub'];
+  readonly aliveMs?: number;
   /** Stands between the console and the cluster. */
   readonly over?: (cluster: Cluster) => ConsoleOptions['source'];
 }
@@ -85,6 +86,7 @@ export async function startConsole(options: StartOptions): Promise<ConsoleReplic
     clock: createSystemClock(),
     logger: kept.log,
     ...('folder' in options ? { folder: options.folder } : {}),
+    ...(options.aliveMs === undefined ? {} : { aliveMs: options.aliveMs }),
     hub: { sampleGapMs: 50, ...options.hub },
   });
   const routes = operatorRoutes({
@@ -176,6 +178,8 @@ export interface LiveEvent {
 export interface OpenPage {
   readonly headers: IncomingMessage['headers'];
   readonly events: LiveEvent[];
+  /** Resolves at the next sign of life. */
+  alive(): Promise<void>;
   /** Resolves with the first event, of those that came or come, that fits. */
   until(fits: (event: LiveEvent) => boolean): Promise<LiveEvent>;
   /** Resolves when the server has ended it; true: cleanly. */
@@ -193,12 +197,14 @@ export function openPage(url: string, token?: string): Promise<OpenPage> {
     const sent = httpRequest(url, { headers, agent: false }, (res) => {
       const events: LiveEvent[] = [];
       const waiting = new Set<() => void>();
+      let signs = 0;
       let rest = '';
       res.setEncoding('utf8').on('data', (chunk: string) => {
         const parts = (rest + chunk).split('\n\n');
         rest = parts.pop() ?? '';
         for (const part of parts) {
           const [, name, data] = /^event: (.*)\ndata: (.*)$/.exec(part) ?? [];
+          if (part === ':') signs += 1;
           if (name !== undefined && data !== undefined) events.push({ name, data: JSON.parse(data) });
         }
         waiting.forEach((look) => look());
@@ -208,6 +214,14 @@ export function openPage(url: string, token?: string): Promise<OpenPage> {
       resolve({
         headers: res.headers,
         ...{ events, ended },
+        alive: () =>
+          new Promise((found) => {
+            const before = signs;
+            const look = (): void => {
+              if (signs > before && waiting.delete(look)) found();
+            };
+            waiting.add(look);
+          }),
         until: (fits) =>
           new Promise((found) => {
             const look = (): void => {

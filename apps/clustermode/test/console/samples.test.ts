@@ -74,7 +74,7 @@ function walk(random: Random): void {
 }
 
 describe('the ring', () => {
-  const ring = (): SampleRing => new SampleRing({ keptMs: 60_000, leastGapMs: 4_000 });
+  const ring = (): SampleRing => new SampleRing({ keptMs: 3_600_000, leastGapMs: 4_000 });
 
   test('takes a reading once, and none too soon after another', () => {
     const samples = ring();
@@ -94,10 +94,26 @@ describe('the ring', () => {
   });
 
   test('forgets what is older than it keeps', () => {
-    const samples = ring();
-    for (let atMs = 0; atMs <= 120_000; atMs += 5_000) samples.take(reading(atMs, []));
-    const times = samples.all().map(({ shown }) => shown.atMs - 1_000_000);
-    expect([times[0], times.at(-1), times.length]).toEqual([60_000, 120_000, 13]);
+    const short = new SampleRing({ keptMs: 660_000, leastGapMs: 4_000 });
+    for (let atMs = 0; atMs <= 1_200_000; atMs += 5_000) short.take(reading(atMs, []));
+    const times = short.all().map(({ shown }) => shown.atMs - 1_000_000);
+    expect(times[0]).toBeGreaterThanOrEqual(540_000);
+    expect(times.at(-1)).toBe(1_200_000);
+  });
+
+  test('keeps an hour in few samples, and loses nothing of what was counted', () => {
+    const samples = new SampleRing({ keptMs: 3_600_000, leastGapMs: 4_000 });
+    let turnsEnded = 0;
+    for (let atMs = 0; atMs <= 3_600_000; atMs += 5_000) {
+      samples.take(reading(atMs, [listing('a', { stats: { turnsEnded } })]));
+      turnsEnded += 5;
+    }
+    const all = samples.all();
+    expect(all.length).toBeLessThan(240);
+    expect(all.reduce((sum, { counted }) => sum + counted.turnsEnded, 0)).toBe(turnsEnded - 5);
+    expect(new Set(all.slice(1).map(({ shown }) => shown.endedPerMin))).toEqual(new Set([60]));
+    const times = all.map(({ shown }) => shown.atMs);
+    expect(times).toEqual([...times].sort((a, b) => a - b));
   });
 
   test('two readings of one moment are no division by zero', () => {
