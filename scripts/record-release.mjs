@@ -3,7 +3,16 @@
 // Runs the contract of the statements in FOLDER (default: here), a checkout with its dependencies installed and its
 // clients generated, on every database, and writes test/migrations/releases/NAME. Done once per release, and committed.
 import { spawnSync } from 'node:child_process';
-import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { chooseCalls } from './record-release/choose.mjs';
@@ -27,11 +36,15 @@ function record(provider) {
   const lines = path.join(scratch, `${provider}.jsonl`);
   const node = ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning'];
   const jest = ['node_modules/jest/bin/jest.js', '-i', `packages/db/test/${CONTRACTS[provider]}.test.ts`];
-  const { status } = spawnSync(process.execPath, [...node, ...jest, '--setupFilesAfterEnv', `./${RECORDER}`], {
-    cwd: checkout,
-    env: { ...process.env, RECORD_STATEMENTS: lines },
-    stdio: ['ignore', 'ignore', 'inherit'],
-  });
+  const { status } = spawnSync(
+    process.execPath,
+    [...node, ...jest, '--setupFilesAfterEnv', `./${RECORDER}`],
+    {
+      cwd: checkout,
+      env: { ...process.env, RECORD_STATEMENTS: lines },
+      stdio: ['ignore', 'ignore', 'inherit'],
+    },
+  );
   if (status !== 0) throw new Error(`the contract failed on ${provider}: nothing is written`);
   return readFileSync(lines, 'utf8')
     .trimEnd()
@@ -64,9 +77,14 @@ try {
   mkdirSync(target, { recursive: true });
   for (const provider of Object.keys(CONTRACTS)) {
     const chosen = chooseCalls(record(provider));
-    writeFileSync(path.join(target, `${provider}.json`), text({ migrations: migrationsOf(provider), ...chosen }));
+    writeFileSync(
+      path.join(target, `${provider}.json`),
+      text({ migrations: migrationsOf(provider), ...chosen }),
+    );
     const calls = chosen.tests.reduce((sum, test) => sum + test.calls.length, 0);
-    say(`${provider}: ${chosen.statements.length} statements, ${calls} calls of ${chosen.tests.length} tests`);
+    say(
+      `${provider}: ${chosen.statements.length} statements, ${calls} calls of ${chosen.tests.length} tests`,
+    );
     for (const shape of chosen.left) say(`  left out: ${shape.slice(0, 200)}`);
   }
 } finally {

@@ -46,6 +46,7 @@ function viewsOf({ base, locked, tasks }) {
         await page.getByRole('dialog').waitFor();
       },
       height: 800,
+      phoneHeight: 740,
     },
     token: {
       url: `${locked}/console/`,
@@ -69,7 +70,7 @@ async function takeAll(scene) {
       if (name !== 'token') await page.getByText('Live', { exact: true }).waitFor();
       const { width } = options.viewport;
       const whole = await page.evaluate('document.documentElement.scrollHeight');
-      const most = form === 'phone' ? HIGHEST.phone : (view.height ?? HIGHEST.wide);
+      const most = (form === 'phone' ? view.phoneHeight : view.height) ?? HIGHEST[form] ?? HIGHEST.wide;
       const clip = { x: 0, y: 0, width, height: Math.min(whole, most) };
       await page.screenshot({ path: path.join(target, `${name}-${form}.png`), fullPage: true, clip });
       await page.close();

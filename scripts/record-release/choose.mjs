@@ -26,7 +26,9 @@ const PREPARATION = 'before ';
 /** SQLite's own numbers of rows come out as they were only where a test has emptied the table itself. */
 function namesOldRows(calls) {
   const first = calls.findIndex(({ sql }) => /\browid IN\b/.test(sql));
-  return first >= 0 && !calls.slice(0, first).some(({ sql }) => sql === 'DELETE FROM push_notification_configs');
+  return (
+    first >= 0 && !calls.slice(0, first).some(({ sql }) => sql === 'DELETE FROM push_notification_configs')
+  );
 }
 
 /** Calls between tests belong to a preparation, named after the test that follows. */
@@ -51,7 +53,8 @@ function testsOf(lines) {
     const large = calls.length > MOST.calls || test.bytes > MOST.bytes || ms > MOST.ms;
     // Played one after the other, two transactions that overlapped may wait for each other for ever.
     const overlaps = calls.some(
-      (call, at) => at > 0 && call.startMs < calls[at - 1].endMs && (inTransaction(call) || inTransaction(calls[at - 1])),
+      (call, at) =>
+        at > 0 && call.startMs < calls[at - 1].endMs && (inTransaction(call) || inTransaction(calls[at - 1])),
     );
     const alone = !overlaps && !namesOldRows(calls);
     return { ...test, cost: 1_000 + test.bytes + 200 * calls.length, large, alone };
@@ -79,7 +82,9 @@ function cover(tests, needed) {
  */
 export function chooseCalls(lines) {
   // Prisma writes the name of the database into its texts.
-  const database = lines.map(({ sql }) => /\bCREATE DATABASE (\w+)/.exec(sql)?.[1]).find((name) => name !== undefined);
+  const database = lines
+    .map(({ sql }) => /\bCREATE DATABASE (\w+)/.exec(sql)?.[1])
+    .find((name) => name !== undefined);
   const general = (sql) => (database === undefined ? sql : sql.replaceAll(database, '{database}'));
   const ordered = [...lines].sort((one, other) => one.endMs - other.endMs);
   const sessions = {};
@@ -109,7 +114,12 @@ export function chooseCalls(lines) {
   const shortest = (shape) =>
     calls
       .filter(({ sql }) => shapeOf(sql) === shape)
-      .reduce((one, other) => (other.sql.length + JSON.stringify(other.values).length < one.sql.length + JSON.stringify(one.values).length ? other : one));
+      .reduce((one, other) =>
+        other.sql.length + JSON.stringify(other.values).length <
+        one.sql.length + JSON.stringify(one.values).length
+          ? other
+          : one,
+      );
   const single = [...needed].map(shortest);
   const withoutEffect = ([connection, statement, values], line) => {
     // Without its row it would insert what it only means to change.
@@ -118,7 +128,9 @@ export function chooseCalls(lines) {
     const call = [connection, statement, values, null];
     return inTransaction(line) ? [call, [connection, numberOf('ROLLBACK'), [], null]] : [call];
   };
-  const used = new Set([...chosen.flatMap((test) => test.lines), ...single].map(({ connection }) => `${connection}`));
+  const used = new Set(
+    [...chosen.flatMap((test) => test.lines), ...single].map(({ connection }) => `${connection}`),
+  );
   const recording = {
     sessions: Object.fromEntries(
       Object.entries(sessions)

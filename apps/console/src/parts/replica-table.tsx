@@ -64,6 +64,16 @@ function Heartbeat({ replica }: { readonly replica: ReplicaInfo }) {
   return <span class="one-line">{ago(replica.beatAgeMs + Math.max(0, serverNow() - told))}</span>;
 }
 
+/** What a silent replica had is what it said last; it has it no more. */
+function Figure({ replica, value }: { readonly replica: ReplicaInfo; readonly value: number }) {
+  if (replica.health === 'alive') return <>{count(value)}</>;
+  return (
+    <span class="quiet" title="When it was last heard">
+      was {count(value)}
+    </span>
+  );
+}
+
 const COLUMNS: readonly Column<ReplicaInfo>[] = [
   {
     title: 'Replica',
@@ -78,9 +88,21 @@ const COLUMNS: readonly Column<ReplicaInfo>[] = [
   },
   { title: 'State', cell: (replica) => <ReplicaState replica={replica} /> },
   { title: 'Heartbeat', cell: (replica) => <Heartbeat replica={replica} /> },
-  { title: 'Turns', numeric: true, cell: ({ runningTurns }) => count(runningTurns) },
-  { title: 'Leases', numeric: true, cell: ({ heldLeases }) => count(heldLeases) },
-  { title: 'Subscribers', numeric: true, cell: ({ subscribers }) => count(subscribers) },
+  {
+    title: 'Turns',
+    numeric: true,
+    cell: (replica) => <Figure replica={replica} value={replica.runningTurns} />,
+  },
+  {
+    title: 'Leases',
+    numeric: true,
+    cell: (replica) => <Figure replica={replica} value={replica.heldLeases} />,
+  },
+  {
+    title: 'Subscribers',
+    numeric: true,
+    cell: (replica) => <Figure replica={replica} value={replica.subscribers} />,
+  },
   { title: 'Version', cell: ({ version }) => version },
 ];
 
