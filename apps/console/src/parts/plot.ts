@@ -39,7 +39,7 @@ export function createPlot({ into, spec, columns, onPoint }: PlotOptions): uPlot
         })),
       ],
       axes: [
-        { ...axis, size: 26, space: 70, values: hoursOf },
+        { ...axis, size: 26, space: 56, values: hoursOf },
         { ...axis, size: 46, space: 36, values: (_plot, values) => values.map(labelOf) },
       ],
       hooks: { setCursor: [(plot) => onPoint(plot.cursor.idx ?? null)] },

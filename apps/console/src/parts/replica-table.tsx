@@ -3,7 +3,7 @@ import { askFor, drainReplica, resumeReplica } from '../state/actions.js';
 import { serverNow } from '../state/clock.js';
 import { overview } from '../state/live.js';
 import { tasksHeldBy } from '../state/paths.js';
-import { ago, count, exactDuration, shorten } from '../text/format.js';
+import { ago, count, duration, shorten } from '../text/format.js';
 import { Badge } from './badge.js';
 import { Id } from './id.js';
 import { Empty } from './states.js';
@@ -68,7 +68,7 @@ function Heartbeat({ replica }: { readonly replica: ReplicaInfo }) {
 function Figure({ replica, value }: { readonly replica: ReplicaInfo; readonly value: number }) {
   if (replica.health === 'alive') return <>{count(value)}</>;
   return (
-    <span class="quiet" title="When it was last heard">
+    <span class="quiet one-line" title="When it was last heard">
       was {count(value)}
     </span>
   );
@@ -77,11 +77,11 @@ function Figure({ replica, value }: { readonly replica: ReplicaInfo; readonly va
 const COLUMNS: readonly Column<ReplicaInfo>[] = [
   {
     title: 'Replica',
-    cell: ({ replicaId, host, pid }) => (
+    cell: ({ replicaId, host, pid, upMs }) => (
       <>
         <Id value={replicaId} to={tasksHeldBy(replicaId)} keep={25} />
         <span class="below">
-          process {pid} on {shorten(host, 25)}
+          process {pid} on {shorten(host, 20)}, up {duration(upMs)}
         </span>
       </>
     ),
@@ -107,7 +107,6 @@ const COLUMNS: readonly Column<ReplicaInfo>[] = [
 ];
 
 const MORE: readonly Column<ReplicaInfo>[] = [
-  { title: 'Up', cell: ({ upMs }) => <span class="one-line">{exactDuration(upMs)}</span> },
   { title: 'Started', numeric: true, cell: ({ totals }) => count(totals.turnsStarted) },
   { title: 'Swept', numeric: true, cell: ({ totals }) => count(totals.turnsSwept) },
   { title: 'Refused', numeric: true, cell: ({ totals }) => count(totals.turnsRefused) },
