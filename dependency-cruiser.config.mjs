@@ -4,7 +4,7 @@ const layers = [
   ['db'],
   ['lease-store', 'event-stream'],
   ['task-store'],
-  ['push-notifications', 'sweeper', 'request-handler'],
+  ['push-notifications', 'sweeper', 'retention', 'request-handler'],
   ['cluster'],
 ];
 const apps = '^apps/';

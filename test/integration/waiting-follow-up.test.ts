@@ -20,7 +20,7 @@ function counting(database: Database): { readonly database: Database; readonly c
         };
       },
     });
-  const { journal, leases, log, tasks, pushConfigs, pushQueue, replicas, operators } = database;
+  const { journal, leases, log, tasks, pushConfigs, pushQueue, replicas, operators, retention } = database;
   const parts: Record<string | symbol, unknown> = {
     journal: part(journal),
     leases: part(leases),
@@ -30,6 +30,7 @@ function counting(database: Database): { readonly database: Database; readonly c
     pushQueue: part(pushQueue),
     replicas: part(replicas),
     operators: part(operators),
+    retention: part(retention),
   };
   const counted = new Proxy(database, {
     get(target, name) {

@@ -150,7 +150,7 @@ class CutOff {
           };
         },
       });
-    const { journal, leases, log, tasks, pushConfigs, pushQueue, replicas, operators } = database;
+    const { journal, leases, log, tasks, pushConfigs, pushQueue, replicas, operators, retention } = database;
     return {
       ...database,
       provider: database.provider,
@@ -163,6 +163,7 @@ class CutOff {
       pushQueue: part(pushQueue),
       replicas: part(replicas),
       operators: part(operators),
+      retention: part(retention),
       check: (check) => database.check(check),
       ping: () => database.ping(),
       close: () => Promise.resolve(),

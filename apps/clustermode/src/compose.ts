@@ -4,6 +4,7 @@ import { agentCardFor } from './agent/card.js';
 import type { LoadedAgent } from './agent/agent-module.js';
 import { defaultPublicUrl, type Config } from './config.js';
 import { HANDLER } from './limits.js';
+import { RETENTION_SETTING_OF } from './retention-settings.js';
 import type { SettingName } from './settings.js';
 
 /** What a replica is composed of. */
@@ -45,7 +46,8 @@ function compose(options: ComposeOptions): Promise<Cluster> {
     push: given(config.push),
     databaseOptions: given({ poolSize: config.databasePoolSize }),
     lease: given({ ttlMs: config.leaseTtlMs, heartbeatMs: config.leaseHeartbeatMs }),
-    sweeper: given({ intervalMs: config.sweepIntervalMs }),
+    sweeper: given({ intervalMs: config.sweepIntervalMs, orphanAfterMs: config.kept.orphanAfterMs }),
+    retention: config.kept.retention,
     ...given({
       telemetry: options.telemetry,
       pollIntervalMs: config.pollIntervalMs,
@@ -72,12 +74,13 @@ const SETTING_OF: Readonly<Record<string, SettingName>> = {
   'push.concurrency': 'PUSH_CONCURRENCY',
   'push.concurrencyPerOrigin': 'PUSH_CONCURRENCY_PER_ORIGIN',
   'push.maxAgeMs': 'PUSH_MAX_AGE_MS',
+  ...RETENTION_SETTING_OF,
 };
 
 /** The library names its options; whoever set variables must read the names of those. */
 function inOurNames(error: ClusterError): ClusterError {
   const message = error.message.replace(
-    /\b(?:push\.)?[a-z]+(?:[A-Z]\w*)?\b/g,
+    /\b(?:(?:push|retention)\.)?[a-z]+(?:[A-Z]\w*)?\b/g,
     (word) => SETTING_OF[word] ?? word,
   );
   return new ClusterError('CONFIG_INVALID', message, { cause: error, details: error.details });

@@ -4,6 +4,7 @@ import { jwtConfigOf, type JwtConfig } from './auth/jwt-settings.js';
 import { limitProblems, limitsOf, type Limits } from './limits.js';
 import type { OperatorConfig } from './operator/operator-config.js';
 import { readPushSettings, type PushSettings } from './read-push-settings.js';
+import { retentionConfigOf, type RetentionConfig } from './retention-settings.js';
 import {
   flagOf,
   secretSettings,
@@ -31,7 +32,6 @@ export interface Config {
   readonly drainTimeoutMs: number | undefined;
   readonly pollIntervalMs: number | undefined;
   readonly hints: 'auto' | 'listen' | 'poll';
-  readonly eventRetentionMs: number | undefined;
   readonly logLevel: string;
   readonly agentModule: string | undefined;
   /** Undefined, as `jwt` is: no authentication. */
@@ -43,6 +43,8 @@ export interface Config {
   /** The version of the card for clients that name none. */
   readonly cardDefaultVersion: '1.0' | '0.3';
   readonly limits: Limits;
+  /** What is kept of tasks that have ended or were left. */
+  readonly kept: RetentionConfig;
 }
 
 /** Texts of settings, by name: the environment, or the flags of a command line. */
@@ -110,7 +112,6 @@ function configOf(values: SettingValues, read: Pick<Config, 'grants' | 'jwt' | '
     drainTimeoutMs: values.DRAIN_TIMEOUT_MS,
     pollIntervalMs: values.POLL_INTERVAL_MS,
     hints: values.HINTS ?? 'auto',
-    eventRetentionMs: values.EVENT_RETENTION_MS,
     logLevel: values.LOG_LEVEL ?? 'info',
     agentModule: values.AGENT_MODULE,
     ...read,
@@ -122,6 +123,7 @@ function configOf(values: SettingValues, read: Pick<Config, 'grants' | 'jwt' | '
     },
     cardDefaultVersion: values.CARD_DEFAULT_VERSION ?? '1.0',
     limits: limitsOf(values),
+    kept: retentionConfigOf(values),
   };
 }
 

@@ -24,7 +24,7 @@ export function wholeNumber(least: number, most: number): z.ZodType<number, stri
   const fits = (text: string): boolean => Number(text) >= least && Number(text) <= most;
   return z
     .string()
-    .refine((text) => /^\d{1,10}$/.test(text) && fits(text), message)
+    .refine((text) => /^\d{1,13}$/.test(text) && fits(text), message)
     .transform(Number);
 }
 

@@ -3,6 +3,7 @@ import { isStorableKey } from '@a2a-cluster/core';
 import { doorSettings } from './door-settings.js';
 import { limitSettings } from './limit-settings.js';
 import { pushSettings } from './push-settings.js';
+import { retentionSettings } from './retention-settings.js';
 import { byteSize, durationMs, of, oneOf, wholeNumber } from './setting-values.js';
 
 /** What is left of a key column for the name of a replica, once the boot is behind it. */
@@ -28,7 +29,7 @@ export const settings = {
   DRAIN_TIMEOUT_MS: of(durationMs(), 'time running turns have to end at shutdown', '20000'),
   POLL_INTERVAL_MS: of(durationMs(), 'time between two looks at the log', '250, or 1000 behind LISTEN'),
   HINTS: of(oneOf(['auto', 'listen', 'poll']), 'how replicas wake each other: auto, listen or poll', 'auto'),
-  EVENT_RETENTION_MS: of(durationMs(), 'how long events of an ended task are kept', '86400000'),
+  ...retentionSettings,
   LOG_LEVEL: of(
     oneOf(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']),
     'least severe level that is logged',

@@ -10,6 +10,7 @@ const DATABASE_PARTS = [
   'pushQueue',
   'replicas',
   'operators',
+  'retention',
   'hints',
   'check',
   'ping',

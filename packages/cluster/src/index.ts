@@ -1,8 +1,10 @@
-export { createCluster, type Cluster } from './create-cluster.js';
+export type { Cluster } from './cluster.js';
+export { createCluster } from './create-cluster.js';
 export type { ClusterOperator } from './operator.js';
 export type { ClusterOptions, PushOptions } from './options.js';
 export type { FindPushes, PushOperator } from './operator-push.js';
 export type { OperatorTaskPage, ReplicaOperator, TaskOperator } from './operator-views.js';
+export type { RetentionOptions } from '@a2a-cluster/retention';
 export type { SigningKey } from '@a2a-cluster/push-notifications';
 export { COUNTERS, HISTOGRAMS, type Telemetry, type TelemetryLabels } from '@a2a-cluster/core';
 export type { ClusterStatus } from './status.js';

@@ -5,6 +5,7 @@ import type { Database, DatabaseOptions } from '@a2a-cluster/db';
 import type { LeaseOptions } from '@a2a-cluster/lease-store';
 import type { PushDeliveryLimits, SigningKey, WebhookClient } from '@a2a-cluster/push-notifications';
 import type { HandlerOptions } from '@a2a-cluster/request-handler';
+import type { RetentionOptions } from '@a2a-cluster/retention';
 
 /** Webhooks: which addresses they may have, how they are signed, and how many are served at once. */
 export interface PushOptions extends PushDeliveryLimits {
@@ -40,7 +41,14 @@ export interface ClusterOptions extends HandlerOptions {
     readonly intervalMs?: number;
     /** Most leases per statement. Default 500; 100 on SQLite, whose statements block this process. */
     readonly batchSize?: number;
+    /**
+     * Ends tasks that run without a lease and were written to by nobody for so long: what an older build without leases
+     * left behind. At least 2 x the TTL. Default: never.
+     */
+    readonly orphanAfterMs?: number;
   };
+  /** How long ended tasks keep their events, and how long they are kept. Default: a day, for ever. False: all for ever. */
+  readonly retention?: RetentionOptions | false;
   /** How replicas wake each other: `auto` (default) takes LISTEN where the database has it. */
   readonly hints?: 'auto' | 'listen' | 'poll';
   /** How often the log is asked without a hint. Default 250, behind LISTEN 1 000. */

@@ -54,7 +54,8 @@ export function watchedDatabase(inner: Database = createMemoryDatabase()): Watch
         };
       },
     });
-  const { provider, hints, journal, leases, log, tasks, pushConfigs, pushQueue, replicas, operators } = inner;
+  const { provider, hints, journal, leases, log, tasks, pushConfigs, pushQueue } = inner;
+  const { replicas, operators, retention } = inner;
   const whole = wrap({ check: inner.check, ping: inner.ping, close: inner.close });
   return {
     calls,
@@ -70,6 +71,7 @@ export function watchedDatabase(inner: Database = createMemoryDatabase()): Watch
       pushQueue: wrap(pushQueue),
       replicas: wrap(replicas),
       operators: wrap(operators),
+      retention: wrap(retention),
       check: (check) => whole.check(check),
       ping: () => whole.ping(),
       close: () => whole.close(),

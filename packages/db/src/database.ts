@@ -4,6 +4,7 @@ import type { LogStatements } from './statements/log-statements.js';
 import type { OperatorQueries } from './statements/operator-queries.js';
 import type { PushQueueStatements } from './statements/push-queue.js';
 import type { ReplicaStatements } from './statements/replica-statements.js';
+import type { RetentionStatements } from './statements/retention-statements.js';
 import type { PushConfigQueries, TaskQueries } from './statements/task-queries.js';
 
 /** The databases there are. `memory` is one process's own, for tests and single-replica use. */
@@ -56,6 +57,7 @@ export interface Database {
   readonly replicas: ReplicaStatements;
   /** For operators: not scoped by owner. */
   readonly operators: OperatorQueries;
+  readonly retention: RetentionStatements;
   readonly hints: HintSource;
   /**
    * The start check (protocol 1 to 3): reachable, version, time zone, clock, settings, schema complete and ours.

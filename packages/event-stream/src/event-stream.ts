@@ -25,7 +25,7 @@ export interface Tail extends AsyncIterable<TailItem> {
    * time; a second one waits for the first. After a rejection the tail has ended.
    *
    * @throws `ClusterError` `STORE_FAULT` with `details.retriable` true when the log could not be read for
-   * `readTimeoutMs`; `ROW_CORRUPT` when the next row cannot be decoded.
+   * `readTimeoutMs`, or when the next rows were pruned ({@link isPruned}); `ROW_CORRUPT` when the next row cannot be decoded.
    */
   next(): Promise<TailItem | null>;
   /** Ends the tail and frees what it held, at once. A waiting `next` gives null. Idempotent. */

@@ -1,10 +1,11 @@
-import { ClusterError, isClusterError, type Timer } from '@a2a-cluster/core';
+import { isClusterError, type ClusterError, type Timer } from '@a2a-cluster/core';
 import type { LogHead } from '@a2a-cluster/db';
 import type { Entry } from './entry.js';
 import type { Tail, TailItem } from './event-stream.js';
 import type { Feed, Page } from './feed.js';
 import type { Host } from './host.js';
 import { headsDiffer } from './log-head.js';
+import { prunedFault } from './pruned.js';
 
 /** What a {@link LogTail} is made of. */
 export interface TailParts {
@@ -194,10 +195,7 @@ export class LogTail implements Tail {
     const { feed, host } = this.#parts;
     this.#missing += 1;
     if (this.#missing >= MISSING_READS) {
-      const details = { taskId: feed.taskId, seq: this.#cursor + 1, retriable: true, reason: 'pruned' };
-      return this.fail(
-        new ClusterError('STORE_FAULT', `event ${this.#cursor + 1} is no longer in the log`, { details }),
-      );
+      return this.fail(prunedFault({ taskId: feed.taskId, seq: this.#cursor + 1 }));
     }
     host.requestHead(feed.taskId);
     this.#retryLater(sinceMs);

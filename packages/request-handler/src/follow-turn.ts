@@ -4,7 +4,7 @@ import type { Tail, TailItem } from '@a2a-cluster/event-stream';
 import { meaningOf, stateAfter, type EventMeaning } from './end-rules.js';
 import type { RunningTurn } from './running-turn.js';
 import type { TurnOutcome } from './turn-spec.js';
-import { outcomeUnknown } from './refusals.js';
+import { outcomeUnknown, taskPurged } from './refusals.js';
 
 /** An event that is for clients. */
 export type VisibleEvent = Exclude<TaskEvent, { kind: 'message' }>;
@@ -39,7 +39,8 @@ const FIRST_EPOCH = 1;
  * The visible events of one turn, until it ends: at a message, a terminal event, the request for input, or when its
  * lease is gone (protocol 7). Everything comes from the log, so it is durable before it is seen.
  *
- * @throws A2AError when the task vanished, or never was known to be stored.
+ * @throws A2AError when the task vanished, or never was known to be stored; what the tail throws, such as that rows were
+ * pruned.
  */
 export async function* followTurn(follow: FollowTurn): AsyncGenerator<Followed, void, undefined> {
   const epoch = follow.epoch ?? FIRST_EPOCH;
@@ -53,7 +54,8 @@ export async function* followTurn(follow: FollowTurn): AsyncGenerator<Followed, 
         yield item;
         return;
       }
-      if (item.type === 'gone') throw outcomeUnknown(follow.taskId);
+      if (item.type === 'gone')
+        throw follow.epoch === null ? outcomeUnknown(follow.taskId) : taskPurged(follow.taskId);
       if (item.type === 'head') {
         if (item.head.lease?.epoch !== epoch) return;
         continue;

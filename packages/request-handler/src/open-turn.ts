@@ -11,6 +11,7 @@ import {
   type OpenRefusal,
   type OpenSpan,
   type Scope,
+  type Telemetry,
   type TraceContext,
 } from '@a2a-cluster/core';
 import type { JournalStatements } from '@a2a-cluster/db';
@@ -49,6 +50,8 @@ export interface OpenTurnParts {
   readonly logger: Logger;
   readonly holder: string;
   readonly ttlMs: number;
+  /** Default: nobody. */
+  readonly telemetry?: Telemetry | undefined;
   /** Whether nothing may be claimed now, by a fresh reading of the database's clock (protocol 2). Never rejects. */
   freshlyQuiet(): Promise<boolean>;
   /** @throws A2AError when a push config could not be saved; asked before anything is written. */

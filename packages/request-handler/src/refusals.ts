@@ -65,6 +65,11 @@ export function taskNotFound(taskId: string): A2AError {
   return new TaskNotFoundError(`Task not found: ${taskId}`);
 }
 
+/** The task was there, has ended, and was deleted when it had been kept long enough (protocol 11). */
+export function taskPurged(taskId: string): A2AError {
+  return new TaskNotFoundError(`Task ${taskId} has ended and is no longer kept.`);
+}
+
 /** The task has ended and takes no more messages. */
 export function taskEnded(taskId: string, state: string): A2AError {
   return new UnsupportedOperationError(

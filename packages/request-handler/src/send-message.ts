@@ -1,4 +1,5 @@
 import type { Message, StreamResponse, Task } from '@a2a-js/sdk';
+import { isPruned } from '@a2a-cluster/event-stream';
 import type { TaskReader } from '@a2a-cluster/task-store';
 import { followTurn } from './follow-turn.js';
 import { withHistoryLength } from './history-length.js';
@@ -7,6 +8,7 @@ import { outcomeUnknown } from './refusals.js';
 import { answerRepeat, streamRepeat } from './repeat-message.js';
 import type { ClientConnection } from './request-signal.js';
 import type { RunningTurn } from './running-turn.js';
+import { withReset } from './reset-to-task.js';
 import { toClientResponse } from './visible-response.js';
 
 /** Answers a message with the task its turn leaves, or with the agent's message. */
@@ -37,12 +39,20 @@ export async function* streamMessage(
   }
   const unfollow = parts.turns.follow();
   try {
-    for await (const followed of followTurn(opened)) {
-      yield toClientResponse(followed, historyLength);
-      await connection?.writable();
-    }
+    const reset = { taskId: opened.taskId, scope, historyLength };
+    yield* withReset(parts, reset, sent(opened, { historyLength, connection }));
   } finally {
     unfollow();
+  }
+}
+
+async function* sent(
+  opened: Extract<Opened, { kind: 'turn' }>,
+  to: { readonly historyLength: number | undefined; readonly connection: ClientConnection | undefined },
+): AsyncGenerator<StreamResponse, void, undefined> {
+  for await (const followed of followTurn(opened)) {
+    yield toClientResponse(followed, to.historyLength);
+    await to.connection?.writable();
   }
 }
 
@@ -62,13 +72,18 @@ async function followToAnswer(
       if (immediately || followed.meaning === 'auth_required') break;
     }
     return await readAnswer(parts.reader, { turn, taskId, scope: incoming.scope, seq });
+  } catch (error) {
+    // The turn has ended long ago, and so has what it said; the task tells all of it.
+    if (!isPruned(error)) throw error;
+    return await readAnswer(parts.reader, { turn: null, taskId, scope: incoming.scope, seq });
   } finally {
     unfollow();
   }
 }
 
 interface Answer {
-  readonly turn: RunningTurn;
+  /** Null: its own copy is not to be relied on. */
+  readonly turn: RunningTurn | null;
   readonly taskId: string;
   readonly scope: Incoming['scope'];
   readonly seq: number;
@@ -76,7 +91,7 @@ interface Answer {
 
 /** The task as of the event that ended the wait; the turn's own copy saves the read where it is exactly that. */
 async function readAnswer(reader: TaskReader, answer: Answer): Promise<Task> {
-  const own = answer.turn.taskAt(answer.seq);
+  const own = answer.turn?.taskAt(answer.seq);
   if (own !== undefined) return own;
   const stored = await reader.read({ taskId: answer.taskId, scope: answer.scope });
   if (stored === null) throw outcomeUnknown(answer.taskId);

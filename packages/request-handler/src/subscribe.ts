@@ -1,9 +1,10 @@
 import type { StreamResponse } from '@a2a-js/sdk';
-import { isTerminalName, type Logger, type Scope } from '@a2a-cluster/core';
+import { isTerminalName, type Logger, type Scope, type Telemetry } from '@a2a-cluster/core';
 import type { EventStream } from '@a2a-cluster/event-stream';
 import type { TaskReader } from '@a2a-cluster/task-store';
 import { meaningOf, stateAfter } from './end-rules.js';
-import { outcomeUnknown, taskNotFound, taskNotSubscribable } from './refusals.js';
+import { taskNotFound, taskNotSubscribable, taskPurged } from './refusals.js';
+import { withReset } from './reset-to-task.js';
 import type { ClientConnection } from './request-signal.js';
 import { toClientResponse } from './visible-response.js';
 
@@ -19,15 +20,25 @@ export interface SubscribeParts {
   readonly stream: EventStream;
   readonly reader: TaskReader;
   readonly logger: Logger;
+  /** Default: nobody. */
+  readonly telemetry?: Telemetry | undefined;
 }
 
 /**
  * The task as it is, then its events, wherever its turn runs (protocol 7). Ends at a terminal event and at a request
- * for input; on a parked task it stays open and follows the next turn.
+ * for input; on a parked task it stays open and follows the next turn. Where events were pruned before they could be
+ * sent, the task as it is then takes their place and is the last thing.
  *
- * @throws A2AError: not found, or ended already.
+ * @throws A2AError: not found, ended already, or deleted meanwhile.
  */
-export async function* subscribe(
+export function subscribe(
+  parts: SubscribeParts,
+  subscription: Subscription,
+): AsyncGenerator<StreamResponse, void, undefined> {
+  return withReset(parts, subscription, follow(parts, subscription));
+}
+
+async function* follow(
   parts: SubscribeParts,
   subscription: Subscription,
 ): AsyncGenerator<StreamResponse, void, undefined> {
@@ -42,7 +53,7 @@ export async function* subscribe(
     await connection?.writable();
     let state = task.status?.state;
     for (let item = await tail.next(); item !== null; item = await tail.next()) {
-      if (item.type === 'gone') throw outcomeUnknown(taskId);
+      if (item.type === 'gone') throw taskPurged(taskId);
       if (item.type === 'head' || item.event.kind === 'message') continue;
       const meaning = meaningOf(item.event, state);
       state = stateAfter(item.event) ?? state;

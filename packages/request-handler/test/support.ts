@@ -15,7 +15,13 @@ import {
   type AgentExecutor,
   type PushNotificationStore,
 } from '@a2a-js/sdk/server';
-import { createSilentLogger, createSystemClock, type Clock, type Logger } from '@a2a-cluster/core';
+import {
+  createSilentLogger,
+  createSystemClock,
+  type Clock,
+  type Logger,
+  type Telemetry,
+} from '@a2a-cluster/core';
 import { createMemoryDatabase, type Database } from '@a2a-cluster/db';
 import { createEventStream, type EventStream } from '@a2a-cluster/event-stream';
 import {
@@ -77,6 +83,7 @@ export interface TestReplicaOptions {
   readonly holder?: string;
   readonly clock?: Clock;
   readonly logger?: Logger;
+  readonly telemetry?: Telemetry;
   readonly pollIntervalMs?: number;
   readonly quiet?: () => boolean | Promise<boolean>;
   readonly pushConfigs?: PushNotificationStore;
@@ -122,6 +129,7 @@ export async function startReplica(options: TestReplicaOptions): Promise<TestRep
     statements: database.journal,
     leases: database.leases,
     cancelGraceMs: resolved.cancelGraceMs,
+    telemetry: options.telemetry,
     freshlyQuiet: async () => (await quiet?.()) ?? false,
     scopeOf: (context) => scopeOf(context),
   });

@@ -1,5 +1,6 @@
 import { ClusterError, errorText, isClusterError, withFields, type Timer } from '@a2a-cluster/core';
 import { BadRows } from './bad-rows.js';
+import { LeaselessSweep } from './leaseless-sweep.js';
 import { SweepPass } from './sweep-pass.js';
 import {
   DEFAULT_SWEEP_BATCH,
@@ -13,9 +14,15 @@ import { WakeUp } from './wake-up.js';
 /** After the baseline of the clock was taken: soon, for turns may have been abandoned before this replica came. */
 const AFTER_BASELINE_MS = 1_000;
 
-const NOTHING: SweepResult = { failed: 0, dropped: 0, orphans: 0, skipped: 0, quiet: false };
+const NOTHING: SweepResult = {
+  ...{ failed: 0, dropped: 0, orphans: 0, leaseless: 0, skipped: 0 },
+  quiet: false,
+};
 
-/** Makes the sweeper of one replica. */
+/**
+ * Makes the sweeper of one replica.
+ * @throws ClusterError `CONFIG_INVALID` for an `orphanAfterMs` below twice the TTL.
+ */
 export function createAbandonedTaskSweeper(options: AbandonedTaskSweeperOptions): AbandonedTaskSweeper {
   return new Sweeper(options);
 }
@@ -24,6 +31,7 @@ class Sweeper implements AbandonedTaskSweeper {
   readonly #options: AbandonedTaskSweeperOptions;
   readonly #bad: BadRows;
   readonly #wakeUp: WakeUp;
+  readonly #leaseless: LeaselessSweep;
   #started = false;
   #closed = false;
   #baseline = false;
@@ -35,6 +43,7 @@ class Sweeper implements AbandonedTaskSweeper {
     this.#options = { ...options, logger: withFields(options.logger, { sweeper: options.sweeperId }) };
     this.#bad = new BadRows(this.#options);
     this.#wakeUp = new WakeUp(this.#options, this.#bad);
+    this.#leaseless = new LeaselessSweep(this.#options, () => this.#closed);
   }
 
   async start(): Promise<void> {
@@ -94,14 +103,20 @@ class Sweeper implements AbandonedTaskSweeper {
   }
 
   async #pass(): Promise<SweepResult> {
-    const { clockWatch, options, leases } = this.#options;
+    const { clockWatch, leases } = this.#options;
     await clockWatch.observe();
     this.#baseline = true;
     if (clockWatch.quiet()) return { ...NOTHING, quiet: true };
     // One read spares an idle replica two writing statements per pass. It sees every lease, also those without a task.
     const expiryMs = await leases.nextExpiry();
     this.#wakeUp.noteExpiry(expiryMs);
-    if (this.#bad.size === 0 && (expiryMs === null || expiryMs > 0)) return NOTHING;
+    const idle = this.#bad.size === 0 && (expiryMs === null || expiryMs > 0);
+    const swept = idle ? NOTHING : await this.#sweepLeases();
+    return { ...swept, leaseless: await this.#leaseless.run() };
+  }
+
+  async #sweepLeases(): Promise<Omit<SweepResult, 'leaseless'>> {
+    const { clockWatch, options } = this.#options;
     const batchSize = options.batchSize ?? DEFAULT_SWEEP_BATCH;
     const restShare = options.restShare ?? DEFAULT_SWEEP_REST;
     const stopped = (): boolean => this.#closed;

@@ -1,6 +1,7 @@
-import { detached, FAILURE_TEXT, isClusterError, sleep } from '@a2a-cluster/core';
+import { detached, FAILURE_TEXT, sleep } from '@a2a-cluster/core';
 import type { SweepBatch, SweepOutcome } from '@a2a-cluster/db';
 import type { BadRows, FailedRow } from './bad-rows.js';
+import { mayBeOneRow } from './row-faults.js';
 import type { AbandonedTaskSweeperOptions, SweepResult } from './sweeper.js';
 
 /** After so many failures and no success it is more likely the database than the rows: the rest waits. */
@@ -39,7 +40,7 @@ export class SweepPass {
   }
 
   /** @throws what the database throws when the fault is not one row's. */
-  async run(): Promise<SweepResult> {
+  async run(): Promise<Omit<SweepResult, 'leaseless'>> {
     const { bad } = this.#options;
     try {
       await this.#batches();
@@ -166,13 +167,4 @@ export class SweepPass {
       if (taskIds.length < batchSize) return;
     }
   }
-}
-
-/** Whether an error may be the fault of one row, and not of the way to the database. */
-function mayBeOneRow(error: unknown): boolean {
-  return !(
-    isClusterError(error, 'DATABASE_UNREACHABLE') ||
-    isClusterError(error, 'UNKNOWN_OUTCOME') ||
-    isClusterError(error, 'CLOSED')
-  );
 }

@@ -1,11 +1,18 @@
-import type { Clock, Logger, Service } from '@a2a-cluster/core';
-import type { LeaseStatements, SweepBatch, SweepOutcome } from '@a2a-cluster/db';
+import type { Clock, Logger, Service, Telemetry } from '@a2a-cluster/core';
+import type {
+  EndedLeaseless,
+  LeaselessBatch,
+  LeaseStatements,
+  SweepBatch,
+  SweepOutcome,
+} from '@a2a-cluster/db';
 import type { ClockWatch } from '@a2a-cluster/lease-store';
 
 /** The part of the journal that ends turns. What follows a commit (streams, hints, push) is its business. */
 export interface SweepJournal {
   sweep(batch: SweepBatch): Promise<SweepOutcome>;
   sweepOrphans(limit: number): Promise<readonly string[]>;
+  sweepLeaseless(batch: LeaselessBatch): Promise<readonly EndedLeaseless[]>;
 }
 
 /** What one pass did. */
@@ -16,6 +23,8 @@ export interface SweepResult {
   readonly dropped: number;
   /** Leases dropped because there is no such task. */
   readonly orphans: number;
+  /** Tasks ended FAILED that were left running without a lease; see `orphanAfterMs`. */
+  readonly leaseless: number;
   /** Expired leases that somebody else had locked; they are tried again soon. */
   readonly skipped: number;
   /** Nothing was claimed, because the database's clock or server had changed (protocol 2). */
@@ -36,7 +45,10 @@ export interface AbandonedTaskSweeper extends Service {
   runOnce(): Promise<SweepResult>;
 }
 
-/** What a sweeper is made of. */
+/**
+ * What a sweeper is made of.
+ * `ClusterError` `CONFIG_INVALID` is thrown for an `orphanAfterMs` that live turns could fall under.
+ */
 export interface AbandonedTaskSweeperOptions {
   readonly journal: SweepJournal;
   readonly leases: Pick<LeaseStatements, 'nextExpiry' | 'listLeases'>;
@@ -57,9 +69,17 @@ export interface AbandonedTaskSweeperOptions {
      * {@link EMBEDDED_SWEEP_REST} where the database runs in this process.
      */
     readonly restShare?: number | undefined;
+    /**
+     * Ends tasks that are SUBMITTED or WORKING, have no lease, and were written to by nobody for so long: what an older
+     * build without leases left behind. At least twice `ttlMs`. Looked for once in this time and at most once a minute.
+     * Default: never.
+     */
+    readonly orphanAfterMs?: number | undefined;
   };
   readonly clock: Clock;
   readonly logger: Logger;
+  /** Counts `leaseless_turns_ended_total`. Default: nobody. */
+  readonly telemetry?: Telemetry | undefined;
   /** From 0 to 1, for the jitter. Default `Math.random`. */
   readonly random?: (() => number) | undefined;
 }

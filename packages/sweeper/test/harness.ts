@@ -1,5 +1,11 @@
-import { ClusterError, createSilentLogger, sleep, type Logger } from '@a2a-cluster/core';
-import { createMemoryDatabase, type Database, type SweepBatch, type SweepOutcome } from '@a2a-cluster/db';
+import { ClusterError, createSilentLogger, sleep, type Logger, type Telemetry } from '@a2a-cluster/core';
+import {
+  createMemoryDatabase,
+  type Database,
+  type LeaselessBatch,
+  type SweepBatch,
+  type SweepOutcome,
+} from '@a2a-cluster/db';
 import { createClockWatch, resolveLeaseOptions, type ClockWatch } from '@a2a-cluster/lease-store';
 import { createFakeClock, type FakeClock } from '@a2a-cluster/testing';
 import { createAbandonedTaskSweeper, type AbandonedTaskSweeper } from '../src/index.js';
@@ -37,6 +43,9 @@ export function createHarness(
     readonly random?: () => number;
     /** How long a sweep statement takes; default: no time at all. */
     readonly statementMs?: number;
+    readonly orphanAfterMs?: number;
+    readonly sweepLeaseless?: Database['journal']['sweepLeaseless'];
+    readonly telemetry?: Telemetry;
   } = {},
 ): Harness {
   const clock = createFakeClock();
@@ -68,6 +77,8 @@ export function createHarness(
         return troubledSweep({ db, trouble, batch });
       }),
     sweepOrphans: (limit: number) => up(() => db.journal.sweepOrphans(limit)),
+    sweepLeaseless: (batch: LeaselessBatch) =>
+      up(() => (more.sweepLeaseless ?? db.journal.sweepLeaseless)(batch)),
   };
   const lease = resolveLeaseOptions({ ttlMs: TTL_MS });
   const clockWatch = createClockWatch({ leases, options: lease, clock, logger });
@@ -81,7 +92,9 @@ export function createHarness(
       ttlMs: lease.ttlMs,
       batchSize: more.batchSize,
       restShare: more.restShare,
+      orphanAfterMs: more.orphanAfterMs,
     },
+    telemetry: more.telemetry,
     clock,
     logger,
     random: more.random ?? (() => 0.5),

@@ -25,6 +25,7 @@ function createSweeper(
         return outcome;
       },
       sweepOrphans: (limit) => db.journal.sweepOrphans(limit),
+      sweepLeaseless: (batch) => db.journal.sweepLeaseless(batch),
     },
     leases: db.leases,
     clockWatch,

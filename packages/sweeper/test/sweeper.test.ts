@@ -13,7 +13,7 @@ import { createAbandonedTaskSweeper } from '../src/index.js';
 import { createHarness, createTask, stateOf, TTL_MS } from './harness.js';
 
 const FAILED = 'TASK_STATE_FAILED';
-const NOTHING = { failed: 0, dropped: 0, orphans: 0, skipped: 0, quiet: false };
+const NOTHING = { failed: 0, dropped: 0, orphans: 0, leaseless: 0, skipped: 0, quiet: false };
 
 describe('a pass of the sweeper', () => {
   test('ends an abandoned turn FAILED and says so to people', async () => {
@@ -276,7 +276,7 @@ describe('a running sweeper', () => {
       throw new Error('nothing has expired');
     };
     const sweeper = createAbandonedTaskSweeper({
-      journal: { sweep: never, sweepOrphans: never },
+      journal: { sweep: never, sweepOrphans: never, sweepLeaseless: never },
       leases: { ...h.db.leases, nextExpiry: () => ((reads += 1), h.db.leases.nextExpiry()) },
       clockWatch: h.clockWatch,
       sweeperId: 'replica-s',
@@ -297,6 +297,7 @@ describe('a running sweeper', () => {
     const journal = {
       sweep: h.db.journal.sweep,
       sweepOrphans: async (limit: number) => orphans.splice(0, limit),
+      sweepLeaseless: h.db.journal.sweepLeaseless,
     };
     const sweeper = createAbandonedTaskSweeper({
       journal,

@@ -6,7 +6,15 @@ import {
   type Logger,
   type Telemetry,
 } from '@a2a-cluster/core';
-import type { CancelWrite, Database, SweepBatch, SweepOutcome, SweptLease } from '@a2a-cluster/db';
+import type {
+  CancelWrite,
+  Database,
+  EndedLeaseless,
+  LeaselessBatch,
+  SweepBatch,
+  SweepOutcome,
+  SweptLease,
+} from '@a2a-cluster/db';
 import { FAILURE_TEXT } from '@a2a-cluster/core';
 import { commitEvents } from './journal-commit.js';
 import { attempt, foundOwn, pause, rowsOf, type JournalContext } from './journal-context.js';
@@ -63,6 +71,7 @@ export function createJournal(options: JournalOptions): Journal {
     cancel: (request) => cancel(context, request),
     sweep: (batch) => sweep(context, batch),
     sweepOrphans: (limit) => context.statements.sweepOrphans(limit),
+    sweepLeaseless: (batch) => sweepLeaseless(context, batch),
   };
 }
 
@@ -148,11 +157,33 @@ function announceSwept(context: JournalContext, batch: SweepBatch, swept: SweptL
     return;
   }
   context.logger.warn({ taskId, epoch, holder }, 'ended the turn of a replica that was lost');
+  announceFailed(context, batch, { taskId, scope, epoch, failed });
+}
+
+async function sweepLeaseless(
+  context: JournalContext,
+  batch: LeaselessBatch,
+): Promise<readonly EndedLeaseless[]> {
+  const ended = await context.statements.sweepLeaseless(batch);
+  for (const task of ended) {
+    const { taskId, epoch } = task;
+    context.logger.warn({ taskId, epoch }, 'ended a task that was running without a lease');
+    announceFailed(context, batch, task);
+  }
+  return ended;
+}
+
+function announceFailed(
+  context: JournalContext,
+  { sweeper }: { readonly sweeper: string },
+  ended: EndedLeaseless,
+): void {
+  const { taskId, scope, epoch, failed } = ended;
   const { seq, payload } = failed;
   context.committed({
     taskId,
     scope,
-    rows: [{ taskId, seq, kind: 'statusUpdate', payload, messageId: null, holder: batch.sweeper, epoch }],
+    rows: [{ taskId, seq, kind: 'statusUpdate', payload, messageId: null, holder: sweeper, epoch }],
     head: { taskId, version: seq, state: 'TASK_STATE_FAILED', lease: null },
   });
 }

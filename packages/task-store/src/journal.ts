@@ -2,6 +2,8 @@ import type { CommitRefusal, EventRow, LeaseKey, NewEvent, Scope, StateName } fr
 import type {
   CancelWrite,
   CreateTask,
+  EndedLeaseless,
+  LeaselessBatch,
   LogHead,
   OpenOutcome,
   OpenTurn,
@@ -102,4 +104,6 @@ export interface Journal {
   sweep(batch: SweepBatch): Promise<SweepOutcome>;
   /** Drops expired leases that have no task. */
   sweepOrphans(limit: number): Promise<readonly string[]>;
+  /** Ends tasks that were left running without a lease; see `LeaselessBatch`. */
+  sweepLeaseless(batch: LeaselessBatch): Promise<readonly EndedLeaseless[]>;
 }

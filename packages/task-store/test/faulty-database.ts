@@ -71,6 +71,7 @@ export function createFaultyDatabase(inner: Database): FaultyDatabase {
       pushQueue: inner.pushQueue,
       replicas: inner.replicas,
       operators: inner.operators,
+      retention: inner.retention,
       hints: inner.hints,
       check: (check) => inner.check(check),
       ping: () => inner.ping(),

@@ -1,15 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { TaskState } from '@a2a-js/sdk';
 import { createDemoAgent } from '../../../apps/clustermode/dist/agent/demo-agent.js';
-import { status, submitted, textOf } from '../../../apps/clustermode/dist/agent/events.js';
+import { output, status, submitted, textOf } from '../../../apps/clustermode/dist/agent/events.js';
 import { turnOf } from '../../../packages/request-handler/dist/index.js';
 
 /**
- * The demo agent, with a line in the log when a turn begins, when its signal fires and when it returns. Two more
- * kinds of message, as badly behaved as agents are:
+ * The demo agent, with a line in the log when a turn begins, when its signal fires and when it returns. More kinds of
+ * message, two as badly behaved as agents are, one that says a lot and leaves little:
  *
  *     zombie N MS; <script>   once its signal fires it says N more things, one every MS; its cancelTask publishes
  *                             CANCELED and one thing more
+ *     replace N BYTES MS      its artifact, N times anew with so many bytes, one every MS; COMPLETED
  *     relapse MS              asks its client (INPUT_REQUIRED), keeps running, and after MS goes on: WORKING, COMPLETED
  */
 const demo = createDemoAgent();
@@ -17,6 +18,7 @@ const zombies = new Set();
 
 const ZOMBIE = /^zombie (\d+) (\d+);\s*([^]*)$/;
 const RELAPSE = /^relapse (\d+)$/;
+const REPLACE = /^replace (\d+) (\d+) (\d+)$/;
 
 /** In the form of the replica's own lines: its console keeps no fields. */
 function log(context, msg) {
@@ -41,7 +43,9 @@ async function execute(context, bus) {
     const text = textOf(context.userMessage);
     const [, count, paceMs, script] = ZOMBIE.exec(text) ?? [];
     const [, pauseMs] = RELAPSE.exec(text) ?? [];
-    if (pauseMs !== undefined) await relapse(context, bus, Number(pauseMs));
+    const [, times, bytes, everyMs] = REPLACE.exec(text) ?? [];
+    if (times !== undefined) await replace(context, bus, { times, bytes, everyMs });
+    else if (pauseMs !== undefined) await relapse(context, bus, Number(pauseMs));
     else if (script === undefined) await demo.execute(context, bus);
     else await haunt(withText(context, script), bus, { count: Number(count), paceMs: Number(paceMs) });
   } finally {
@@ -61,6 +65,17 @@ async function haunt(context, bus, { count, paceMs }) {
   } finally {
     zombies.delete(context.taskId);
   }
+}
+
+async function replace(context, bus, { times, bytes, everyMs }) {
+  const { taskId, contextId } = context;
+  bus.publish(submitted(context, new Date().toISOString()));
+  for (let i = 1; i <= Number(times) && !context.signal.aborted; i += 1) {
+    const text = `${i} `.padEnd(Number(bytes), '.');
+    bus.publish(output({ taskId, contextId, text, append: false, lastChunk: i === Number(times) }));
+    await sleep(Number(everyMs));
+  }
+  say(context, bus, ['COMPLETED', 'done']);
 }
 
 async function relapse(context, bus, pauseMs) {

@@ -1,4 +1,5 @@
 import { pushMutations } from './mutations-push.mjs';
+import { retentionMutations } from './mutations-retention.mjs';
 import { sqlMutations } from './mutations-sql.mjs';
 
 /**
@@ -126,15 +127,17 @@ const codeMutations = [
 const PROVIDERS = ['postgresql', 'mysql', 'sqlite'];
 
 /** Every mutation, its rewrites named and counted from the root of the workspace. */
-export const mutations = [...sqlMutations, ...codeMutations, ...pushMutations].map((mutation) => ({
-  ...mutation,
-  databases: mutation.databases ?? PROVIDERS,
-  rewrites: mutation.rewrites.map((rewrite) => ({
-    ...rewrite,
-    name: `mutation ${mutation.name}`,
-    module: `packages/${rewrite.module}`,
-  })),
-}));
+export const mutations = [...sqlMutations, ...codeMutations, ...pushMutations, ...retentionMutations].map(
+  (mutation) => ({
+    ...mutation,
+    databases: mutation.databases ?? PROVIDERS,
+    rewrites: mutation.rewrites.map((rewrite) => ({
+      ...rewrite,
+      name: `mutation ${mutation.name}`,
+      module: `packages/${rewrite.module}`,
+    })),
+  }),
+);
 
 /** The mutation of that name. @throws Error that lists the names. */
 export function mutationNamed(name) {

@@ -47,6 +47,7 @@ export function databaseOf(world: World, owner: Owner): Database {
     pushQueue: wrap(database.pushQueue),
     replicas: wrap(database.replicas),
     operators: wrap(database.operators),
+    retention: wrap(database.retention),
     hints: world.listens ? hintsOf(world, owner) : { kind: 'none' },
     check,
     ping,

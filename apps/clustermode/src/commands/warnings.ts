@@ -15,8 +15,6 @@ export function warnAbout(config: Config, log: Logger): void {
       'OPERATOR_TOKEN is not set: whoever reaches OPERATOR_PORT may use its routes',
     );
   if (config.grpcPort !== undefined) log.warn({}, 'GRPC_PORT is set, but this build has no gRPC server');
-  if (config.eventRetentionMs !== undefined)
-    log.warn({}, 'EVENT_RETENTION_MS is set, but this build keeps events for ever');
 }
 
 /** The routes of the operator on the listener of the clients. */

@@ -3,6 +3,7 @@ import { ContractContext } from './context.js';
 import type { ContractOptions } from './fixture.js';
 import { describeJournal } from './journal-contract.js';
 import { describeLeases } from './lease-contract.js';
+import { describeLeaseless } from './leaseless-contract.js';
 import { describeLog } from './log-contract.js';
 import { describeNames } from './names-contract.js';
 import { describeOperators } from './operator-contract.js';
@@ -11,6 +12,7 @@ import { describePushQueue } from './push-queue-contract.js';
 import { describeSettlements } from './push-settle-contract.js';
 import { describeQueries } from './queries-contract.js';
 import { describeReplicas } from './replica-contract.js';
+import { describeRetention } from './retention-contract.js';
 import { describeStrings } from './strings-contract.js';
 import { describeSweep } from './sweep-contract.js';
 import { describeTurns } from './turn-contract.js';
@@ -44,5 +46,7 @@ export function describeDatabaseContract(options: ContractOptions): void {
     describeDeadLetters(context);
     describeReplicas(context);
     describeOperators(context);
+    describeRetention(context);
+    describeLeaseless(context);
   });
 }

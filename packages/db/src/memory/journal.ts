@@ -13,6 +13,7 @@ import type {
   WriteOutcome,
 } from '../statements/journal-statements.js';
 import { isFull, openRefusalOf } from '../statements/open-refusal.js';
+import { sweepLeaseless } from './leaseless.js';
 import { sweep, sweepOrphans } from './sweep.js';
 import { cancelAgeOf, isExpired } from './tables.js';
 import type { MemoryTables, TaskRecord } from './tables.js';
@@ -26,11 +27,13 @@ export function createMemoryJournal(tables: MemoryTables): JournalStatements {
     cancel: async (cancel) => cancelTask(tables, cancel),
     sweep: async (batch) => sweep(tables, batch),
     sweepOrphans: async (limit) => sweepOrphans(tables, limit),
+    sweepLeaseless: async (batch) => sweepLeaseless(tables, batch),
     look: async ({ taskId, scope }) => {
       const task = tables.tasks.get(taskId);
       return task && (!scope || sameScope(task.scope, scope)) ? lookAt(tables, task) : null;
     },
-    findOwnWrite: async ({ taskId, seq, writeId }) => tables.logOf(taskId)[seq - 1]?.writeId === writeId,
+    findOwnWrite: async ({ taskId, seq, writeId }) =>
+      tables.rowsAfter(taskId, seq - 1)[0]?.writeId === writeId,
   };
 }
 
@@ -69,6 +72,7 @@ function createTask(tables: MemoryTables, create: CreateTask): CreateOutcome {
     state,
     statusTimestamp,
     version,
+    updatedAtMs: tables.nowMs(),
   });
   if (create.snapshot !== null) tables.snapshots.set(taskId, { version, payload: create.snapshot });
   if (!create.terminal)
@@ -111,6 +115,7 @@ function writable(tables: MemoryTables, taskId: string, version: number): TaskRe
 /** What a batch that is in the log now does to the rows beside it. */
 function moveTask(tables: MemoryTables, task: TaskRecord, move: TaskMove): void {
   task.version = tables.logOf(task.taskId).length;
+  task.updatedAtMs = tables.nowMs();
   task.state = move.state ?? task.state;
   task.statusTimestamp = move.statusTimestamp ?? task.statusTimestamp;
   if (move.snapshot !== null) {
@@ -130,6 +135,7 @@ function openTurn(tables: MemoryTables, open: OpenTurn): OpenOutcome {
   const epoch = task.version + 1;
   tables.append({ taskId: task.taskId, holder: open.holder, epoch }, [open.event]);
   task.version = epoch;
+  task.updatedAtMs = tables.nowMs();
   grant(tables, open, { epoch, pending: true });
   return { ok: true, epoch };
 }

@@ -17,14 +17,11 @@ export function createMemoryLog(tables: MemoryTables): LogStatements {
         .filter((task) => task !== undefined)
         .map((task) => headOf(tables, task)),
     readEvents: async ({ taskId, after, limit }) =>
-      tables
-        .logOf(taskId)
-        .slice(after, after + limit)
-        .map(eventRow),
+      tables.rowsAfter(taskId, after).slice(0, limit).map(eventRow),
     readEventsOf: async ({ cursors, limit }) =>
       [...cursors]
         .sort((a, b) => compareKeys(a.taskId, b.taskId))
-        .flatMap(({ taskId, after }) => tables.logOf(taskId).slice(after))
+        .flatMap(({ taskId, after }) => tables.rowsAfter(taskId, after))
         .slice(0, limit)
         .map(eventRow),
     findMessage: async ({ taskId, messageId }) => {
@@ -43,7 +40,7 @@ export function storedTask(tables: MemoryTables, task: TaskRecord): StoredTask {
     ...lookAt(tables, task),
     snapshot: snapshot?.payload ?? null,
     snapshotVersion,
-    events: tables.logOf(task.taskId).slice(snapshotVersion).map(eventRow),
+    events: tables.rowsAfter(task.taskId, snapshotVersion).map(eventRow),
   };
 }
 

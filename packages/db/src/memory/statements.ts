@@ -8,6 +8,7 @@ import { createMemoryPushQueue } from './push-queue.js';
 import { createMemoryReplicas } from './replicas.js';
 import { guardOperatorQueries } from '../statements/find-tasks.js';
 import { createMemoryTasks } from './queries.js';
+import { createMemoryRetention } from './retention.js';
 import type { MemoryTables } from './tables.js';
 
 /** A database over given tables: for tests that look at the rows or change them behind the statements' back. */
@@ -22,6 +23,7 @@ export function memoryDatabaseOver(tables: MemoryTables): Database {
     pushQueue: createMemoryPushQueue(tables),
     replicas: createMemoryReplicas(tables),
     operators: guardOperatorQueries(createMemoryOperators(tables)),
+    retention: createMemoryRetention(tables),
     hints: { kind: 'none' },
     check: async () => ({ warnings: [] }),
     ping: async () => {},

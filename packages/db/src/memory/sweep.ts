@@ -1,4 +1,4 @@
-import { verdictOn } from '@a2a-cluster/core';
+import { verdictOn, type NewEvent } from '@a2a-cluster/core';
 import type { SweepBatch, SweepOutcome, SweptLease } from '../statements/journal-statements.js';
 import { sweptEvent } from '../statements/swept-event.js';
 import { isExpired } from './tables.js';
@@ -51,9 +51,24 @@ function failTurn(
   const { taskId, contextId } = task;
   const { epoch, expiresAtMs } = lease;
   const event = sweptEvent({ taskId, contextId, epoch, expiredAtMs: expiresAtMs }, batch);
-  tables.append({ taskId, holder: batch.sweeper, epoch }, [event]);
+  return failTask(tables, { task, epoch, event, batch });
+}
+
+/** Ends a task with a FAILED event. */
+export function failTask(
+  tables: MemoryTables,
+  fail: {
+    readonly task: TaskRecord;
+    readonly epoch: number;
+    readonly event: NewEvent;
+    readonly batch: Pick<SweepBatch, 'sweeper' | 'statusTimestamp'>;
+  },
+): { seq: number; payload: string } {
+  const { task, epoch, event, batch } = fail;
+  tables.append({ taskId: task.taskId, holder: batch.sweeper, epoch }, [event]);
   task.version += 1;
   task.state = 'TASK_STATE_FAILED';
   task.statusTimestamp = batch.statusTimestamp;
+  task.updatedAtMs = tables.nowMs();
   return { seq: task.version, payload: event.payload };
 }

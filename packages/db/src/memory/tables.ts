@@ -97,7 +97,7 @@ export interface Appended {
 export class MemoryTables {
   readonly tasks = new Map<string, TaskRecord>();
   readonly leases = new Map<string, LeaseRecord>();
-  /** Per task, in seq order: the row of seq `n` stands at `n - 1`. */
+  /** Per task, in seq order, without a gap. Retention takes the first rows of an ended task's. */
   readonly events = new Map<string, EventRecord[]>();
   readonly snapshots = new Map<string, SnapshotRecord>();
   /** Per task and config id, in the order of the first save. */
@@ -121,6 +121,12 @@ export class MemoryTables {
   /** The log of a task, empty when there is none. */
   logOf(taskId: string): readonly EventRecord[] {
     return this.events.get(taskId) ?? [];
+  }
+
+  /** The rows of a log with a seq above this. */
+  rowsAfter(taskId: string, after: number): readonly EventRecord[] {
+    const log = this.logOf(taskId);
+    return log.slice(Math.max(0, after + 1 - (log[0]?.seq ?? 1)));
   }
 
   /** The row that carries a user message, if there is one. */

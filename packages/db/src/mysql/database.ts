@@ -16,6 +16,7 @@ import { asDriverPool } from './prisma-pool.js';
 import { createPushQueue } from './push-queue.js';
 import { read } from './reads.js';
 import { createReplicas } from './replicas.js';
+import { createRetention } from './retention.js';
 import { lockSecondsOf, type SessionLimits } from './session-settings.js';
 import { parseTarget } from './target.js';
 import { statement } from './texts.js';
@@ -52,6 +53,7 @@ export async function createMysqlDatabase(options: DatabaseOptions): Promise<Dat
     pushQueue: createPushQueue({ writes, reads }),
     replicas: createReplicas({ writes, reads }),
     operators: guardOperatorQueries(createOperators(reads)),
+    retention: createRetention({ writes, reads }),
     hints: { kind: 'none' },
     check: async ({ maxEventBytes }) => ({ warnings: await checkMysql({ pools, maxEventBytes }) }),
     ping: async () => void (await read(reads, statement('SELECT 1'))),

@@ -9,6 +9,7 @@ import type {
   WriteOutcome,
 } from '../statements/journal-statements.js';
 import { errnoOf } from './faults.js';
+import { sweepLeaseless } from './leaseless.js';
 import { openTurn } from './open-turn.js';
 import type { Pool } from './pool.js';
 import { read } from './reads.js';
@@ -39,6 +40,7 @@ export function createJournal({ writes, reads, logger }: JournalOptions): Journa
     cancel: (cancel) => transact(writes, (tx) => writeCancel(tx, cancel)),
     sweep: (batch) => sweep({ writes, reads, batch }),
     sweepOrphans: (limit) => sweepOrphans({ writes, reads, limit }),
+    sweepLeaseless: (batch) => sweepLeaseless({ writes, reads, batch }),
     look: (find) => look(reads, find),
     async findOwnWrite({ taskId, seq, writeId }) {
       const rows = await read(

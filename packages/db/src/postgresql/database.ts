@@ -18,6 +18,7 @@ import { createPostgresOperators } from './operators.js';
 import { createPrepared } from './prepared.js';
 import { createPostgresPushQueue } from './push-queue.js';
 import { createPostgresReplicas } from './replicas.js';
+import { createPostgresRetention } from './retention.js';
 import { createRetrying } from './retry.js';
 
 /** Two, so that one beat that waits does not hold up the next. */
@@ -60,6 +61,7 @@ export async function createPostgresDatabase(options: DatabaseOptions): Promise<
     pushQueue: createPostgresPushQueue(retrying),
     replicas: createPostgresReplicas(requests),
     operators: guardOperatorQueries(createPostgresOperators(requests)),
+    retention: createPostgresRetention(retrying),
     hints,
     check: async () => ({ warnings: await checkPostgres({ requests, beats, hints, schema }) }),
     ping: async () => void (await requests.run(ping, [])),

@@ -11,6 +11,7 @@ import type { Retrying } from './retry.js';
 import { cancel, cancelValues } from './sql/cancel.js';
 import { commit, commitValues } from './sql/commit.js';
 import { createTask, createTaskValues } from './sql/create-task.js';
+import { leaselessValues, sweepLeaseless, toEnded, type LeaselessRow } from './sql/leaseless.js';
 import { findOwnWrite, look, toLook, type LookRow } from './sql/look.js';
 import { openRefusal, openTurn, openTurnValues, type OpenRefusalRow } from './sql/open-turn.js';
 import { sweep, sweepOrphans, sweepValues, toSwept, type SweepRow } from './sql/sweep.js';
@@ -41,6 +42,9 @@ export function createPostgresJournal(database: Retrying): JournalStatements {
     async sweepOrphans(limit) {
       const rows = await database.run<{ task_id: string }>(sweepOrphans, [limit]);
       return rows.map((row) => row.task_id);
+    },
+    async sweepLeaseless(batch) {
+      return (await database.run<LeaselessRow>(sweepLeaseless, leaselessValues(batch))).map(toEnded);
     },
     async look({ taskId, scope }) {
       const [row] = await database.run<LookRow>(look, [taskId, scope?.tenant ?? null, scope?.owner ?? null]);

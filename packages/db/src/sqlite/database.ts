@@ -13,6 +13,7 @@ import { createSqliteLog } from './log.js';
 import { createSqliteOperators } from './operators.js';
 import { createSqlitePushQueue } from './push-queue.js';
 import { createSqliteReplicas } from './replicas.js';
+import { createSqliteRetention } from './retention.js';
 import { SafeSqlite } from './safe-sqlite.js';
 import { fileOfUrl } from './target.js';
 
@@ -45,6 +46,7 @@ export async function createSqliteDatabase(options: DatabaseOptions): Promise<Da
     pushQueue: createSqlitePushQueue(requests),
     replicas: createSqliteReplicas(requests),
     operators: guardOperatorQueries(createSqliteOperators(requests)),
+    retention: createSqliteRetention(requests),
     hints: { kind: 'counter', read: () => connection.dataVersion() },
     check: async () => ({ warnings: await checkSqlite(target, requests) }),
     ping: () =>

@@ -12,6 +12,7 @@ import type {
 } from '../statements/journal-statements.js';
 import { isFull, openRefusalOf } from '../statements/open-refusal.js';
 import type { SqliteLane } from './connection.js';
+import { sweepLeaseless } from './leaseless.js';
 import { countMessages, lookAt, messageRow } from './reads.js';
 import { NOW } from './rows.js';
 import type { SqliteSession } from './session.js';
@@ -34,6 +35,7 @@ export function createSqliteJournal(lane: SqliteLane): JournalStatements {
     cancel: (cancel) => write('cancel', (session) => cancelTask(session, cancel)),
     sweep: (batch) => write('sweep', (session) => sweep(session, batch)),
     sweepOrphans: (limit) => write('sweepOrphans', (session) => sweepOrphans(session, limit)),
+    sweepLeaseless: (batch) => write('sweepLeaseless', (session) => sweepLeaseless(session, batch)),
     look: (look) => read('look', (session) => lookAt(session, look)),
     findOwnWrite: ({ taskId, seq, writeId }) =>
       read('findOwnWrite', (session) => session.get(OWN_WRITE, taskId, seq, writeId) !== undefined),

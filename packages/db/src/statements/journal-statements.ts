@@ -1,4 +1,5 @@
 import type { NewEvent, OpenRefusal, Scope, StateName } from '@a2a-cluster/core';
+import type { EndedLeaseless, LeaselessBatch } from './leaseless.js';
 
 /** What a batch of events does to the task row, worked out by the writer from its projection. */
 export interface TaskMove {
@@ -151,6 +152,11 @@ export interface JournalStatements {
   sweep(batch: SweepBatch): Promise<SweepOutcome>;
   /** Deletes at most `limit` expired leases that have no task row; gives their task ids. */
   sweepOrphans(limit: number): Promise<readonly string[]>;
+  /**
+   * Ends tasks that are SUBMITTED or WORKING, have no lease, and were written to by nobody for `idleMs`; judged again
+   * under the lock of the task's row, locked rows passed over. Exactly one FAILED event each, however many sweepers.
+   */
+  sweepLeaseless(batch: LeaselessBatch): Promise<readonly EndedLeaseless[]>;
   /** What is there now, in a statement of its own. */
   look(look: { readonly taskId: string; readonly scope?: Scope }): Promise<Look | null>;
   /** Whether (task, seq) was written with this write id: asked around retries (protocol 3.6). */

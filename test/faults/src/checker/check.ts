@@ -11,11 +11,13 @@ import { checkI09 } from './i09.js';
 import { checkI10 } from './i10.js';
 import { checkI11 } from './i11.js';
 import { checkI12 } from './i12.js';
+import { checkPruning } from './pruning.js';
 import { viewOf, type HistoryView } from './view.js';
 
 const RULES: readonly ((view: HistoryView) => Violation[])[] = [
   checkI01,
   checkI02,
+  checkPruning,
   checkI03,
   checkI04,
   checkI05,

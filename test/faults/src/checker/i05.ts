@@ -1,5 +1,7 @@
 import type { FaultKind, StreamRecord, Violation } from '../history/history.js';
 import { endOf, faultsIn, latestEnd } from './excuses.js';
+import type { StreamView } from './reset-frame.js';
+import { checkReset } from './resets.js';
 import { pieceOf, type Piece } from './stream-piece.js';
 import { isTerminalRow } from './states.js';
 import type { HistoryView, TaskView } from './view.js';
@@ -40,7 +42,8 @@ export function checkI05(view: HistoryView): Violation[] {
   return [...named, ...unnamed];
 }
 
-function checkStream(view: HistoryView, stream: StreamRecord, task: TaskView): Violation[] {
+function checkStream(view: HistoryView, stream: StreamView, task: TaskView): Violation[] {
+  if (stream.reset !== null) return checkReset(view, stream, task).map((text) => violation(stream, text));
   if (stream.frames.length === 0) return checkSilent(view, stream).map((text) => violation(stream, text));
   // An answer that is a message makes no event; a task that is not in the log at all is told by I4.
   if (stream.frames.some(({ event }) => event.message) || task.events.length === 0) return [];

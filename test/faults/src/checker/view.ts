@@ -9,11 +9,11 @@ import type {
   PushConfigRow,
   PushRecord,
   ReplicaRecord,
-  StreamRecord,
   TaskRow,
 } from '../history/history.js';
 import { createFold, type Fold } from './fold.js';
 import { readRow, type ReadRow } from './read-row.js';
+import { withoutReset, type StreamView } from './reset-frame.js';
 
 /** A history, indexed once for all the rules. */
 export interface HistoryView {
@@ -39,7 +39,7 @@ export interface TaskView extends Fold {
   readonly poisoned: boolean;
   readonly turns: readonly TurnView[];
   readonly lease: LeaseRow | null;
-  readonly streams: readonly StreamRecord[];
+  readonly streams: readonly StreamView[];
   readonly calls: readonly CallRecord[];
   readonly pushes: readonly PushRecord[];
   readonly configs: readonly PushConfigRow[];
@@ -61,7 +61,7 @@ export function viewOf(history: History): HistoryView {
   const rows = new Map(history.tables.tasks.map((row) => [row.taskId, row]));
   const events = grouped(history.tables.events);
   const leases = new Map(history.tables.leases.map((lease) => [lease.taskId, lease]));
-  const streams = grouped(history.streams);
+  const streams = grouped(history.streams.map(withoutReset));
   const calls = grouped(history.calls);
   const pushes = grouped(history.pushes);
   const configs = grouped(history.tables.pushConfigs);

@@ -48,6 +48,8 @@ export interface Settings {
   /** How long one attempt of a delivery may take. */
   readonly pushTimeoutMs: number;
   readonly pushPollMs: number;
+  /** How long ended tasks keep their events. Absent: for longer than any scenario lasts. */
+  readonly eventRetentionMs?: number;
 }
 
 /** One boot of a replica. */
@@ -138,6 +140,8 @@ export interface EventRow {
   readonly epoch: number;
   /** By the harness's clock, see {@link History.databaseAheadMs}. */
   readonly createdAtMs: number;
+  /** When retention deleted it, where the scenario kept what was deleted. Absent: it is in the log. */
+  readonly prunedAtMs?: number;
 }
 
 /** A row of `task_leases`. */
@@ -244,6 +248,7 @@ export interface WireTask {
   readonly status: WireStatus;
   readonly history?: readonly { readonly messageId: string; readonly role: string }[];
   readonly artifacts?: readonly { readonly artifactId: string; readonly parts: readonly WirePart[] }[];
+  readonly metadata?: Readonly<Record<string, unknown>>;
 }
 
 /** A JSON-RPC error on the wire; `reason` and `retryAfterMs` are those of its ErrorInfo metadata, if any. */

@@ -28,6 +28,7 @@ import { poison } from './r24-poison.js';
 import { poolExhaustion } from './r26-pool-exhaustion.js';
 import { deadlocks } from './r27-deadlocks.js';
 import { oldSnapshot } from './r28-old-snapshot.js';
+import { retention } from './r30-retention.js';
 import { soak } from './r31-soak.js';
 
 /** Every scenario, in the order they run. */
@@ -62,5 +63,6 @@ export const scenarios: readonly Scenario[] = [
   poolExhaustion,
   deadlocks,
   oldSnapshot,
+  retention,
   soak,
 ];

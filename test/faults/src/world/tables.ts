@@ -7,6 +7,7 @@ import type {
   Tables,
   TaskRow,
 } from '../history/history.js';
+import { archivedEvents, archiveSql, EVENT_COLUMNS } from './archive.js';
 import { nowMs } from './now.js';
 
 type Row = Readonly<Record<string, unknown>>;
@@ -20,12 +21,24 @@ const CLOCK = {
 /** The tables of one database, past all code of the cluster. Reconnects when its connection was lost. */
 export class Database {
   private raw: Promise<RawConnection> | null = null;
+  private archived = false;
   private last: Promise<unknown> = Promise.resolve();
 
   constructor(
     readonly provider: keyof typeof CLOCK,
     readonly url: string,
   ) {}
+
+  /** Keeps events that are deleted from now on, so that a history holds the whole log. Before a replica is started. */
+  async archive(): Promise<void> {
+    const raw = await openRaw(this.url);
+    try {
+      await raw.run(archiveSql(this.provider));
+    } finally {
+      await raw.close();
+    }
+    this.archived = true;
+  }
 
   /** Rows of one statement without parameters, after those that were asked for before: there is one connection. */
   query(sql: string): Promise<Row[]> {
@@ -93,9 +106,9 @@ export class Database {
     const tasks = await this.query(
       'SELECT id, tenant, owner, context_id, state, version FROM tasks ORDER BY id',
     );
+    const pruned = this.archived ? archivedEvents : '';
     const events = await this.query(
-      `SELECT task_id, seq, kind, payload, write_id, message_id, holder, epoch, created_at
-       FROM task_events ORDER BY task_id, seq`,
+      `SELECT ${EVENT_COLUMNS}, NULL AS pruned_at FROM task_events ${pruned} ORDER BY task_id, seq`,
     );
     const leases = await this.query('SELECT task_id, holder, epoch, pending, expires_at FROM task_leases');
     const configs = await this.query(
@@ -143,6 +156,7 @@ function toEvent(row: Row, moment: (value: unknown) => number): EventRow {
     holder: String(row['holder']),
     epoch: Number(row['epoch']),
     createdAtMs: moment(row['created_at']),
+    ...(row['pruned_at'] == null ? {} : { prunedAtMs: moment(row['pruned_at']) }),
   };
 }
 

@@ -72,6 +72,7 @@ export class World {
   private readonly ends: (() => Promise<void>)[] = [];
   /** Boots so far, also those that are under way: they are numbered. */
   private started = 0;
+  private eventRetentionMs: number | null = null;
 
   readonly recorder: Recorder;
   /** The tables, past all code of the cluster. */
@@ -135,6 +136,7 @@ export class World {
       tokens: TOKENS,
       env: {
         ...environmentOf(this.settings),
+        ...(this.eventRetentionMs === null ? {} : { EVENT_RETENTION_MS: String(this.eventRetentionMs) }),
         DATABASE_URL: options.databaseUrl ?? this.database.url,
         REPLICA_ID: options.replicaId ?? name,
         AGENT_MODULE: observedAgent,
@@ -154,6 +156,12 @@ export class World {
         this.startReplica({ ...options, name: `r${first + index}` }),
       ),
     );
+  }
+
+  /** Replicas started after this prune events of ended tasks so soon; the history keeps what they delete. */
+  async pruneAfter(eventRetentionMs: number): Promise<void> {
+    await this.database.archive();
+    this.eventRetentionMs = eventRetentionMs;
   }
 
   /** A client that reaches replicas by something in front of them; `name` stands for that in the history. */
@@ -265,7 +273,10 @@ export class World {
       seed: options.seed,
       beganAtMs: recorder.beganAtMs,
       endedAtMs: nowMs(),
-      settings: this.settings,
+      settings: {
+        ...this.settings,
+        ...(this.eventRetentionMs === null ? {} : { eventRetentionMs: this.eventRetentionMs }),
+      },
       databaseAheadMs: aheadMs,
       databaseClockIsSteady: this.databaseClockIsSteady,
       pushesAwaited: this.pushesAwaited,

@@ -8,19 +8,28 @@ const json = (value: string): string => `to_json(${value}::text)::text`;
 /** The codec leaves out what is empty. */
 const contextField = `CASE WHEN c.context_id = '' THEN '' ELSE '"contextId":' || ${json('c.context_id')} || ',' END`;
 
-const expiredAt = `to_char(x.expires_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
+/** A moment as JavaScript's `toISOString` writes it. */
+export const isoOf = (column: string): string =>
+  `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 
 /**
  * The FAILED update in the codec's JSON, byte for byte (a test compares it with `encodeEvent(failedStatus(..))`).
  * Made here because what it says is known only once the rows are locked; a second statement for it would be a
- * window in which the sweeper dies with the leases taken and the tasks not ended.
+ * window in which the sweeper dies with the leases taken and the tasks not ended. `c` is the task, `$3` the timestamp,
+ * `$4` the text.
  */
-const FAILED_PAYLOAD = `
+export const failedPayload = (turn: {
+  readonly epoch: string;
+  readonly detail: string;
+  readonly moment: string;
+}): string => `
   '{"statusUpdate":{"taskId":' || ${json('c.id')} || ',' || ${contextField}
   || '"status":{"state":"TASK_STATE_FAILED","message":{"messageId":'
-  || ${json(`('sweep:' || c.id || ':' || x.epoch)`)} || ',' || ${contextField} || '"taskId":' || ${json('c.id')}
+  || ${json(`('sweep:' || c.id || ':' || ${turn.epoch})`)} || ',' || ${contextField} || '"taskId":' || ${json('c.id')}
   || ',"role":"ROLE_AGENT","parts":[{"text":' || ${json('$4')} || '}]},"timestamp":' || ${json('$3')}
-  || '},"metadata":{"a2a-cluster":{"reason":"replica_lost","expiredAt":' || ${json(expiredAt)} || '}}}}'`;
+  || '},"metadata":{"a2a-cluster":{"reason":"replica_lost","${turn.detail}":' || ${json(isoOf(turn.moment))} || '}}}}'`;
+
+const FAILED_PAYLOAD = failedPayload({ epoch: 'x.epoch', detail: 'expiredAt', moment: 'x.expires_at' });
 
 const EXPIRED = `x.expires_at < statement_timestamp() AND ($5::text IS NULL OR x.task_id = $5)
      AND x.task_id <> ALL ($6::text[])`;

@@ -1,0 +1,3 @@
+export * from './create-retention.js';
+export * from './options.js';
+export * from './retention.js';
