@@ -17,7 +17,7 @@ const forms = {
 /** A picture shows the top of a view, not fifty rows. */
 const HIGHEST = { wide: 1_800, phone: 1_500 };
 
-function viewsOf({ base, locked, tasks }) {
+function viewsOf({ base, tasks }) {
   const table = (page) => page.getByRole('table').first().waitFor();
   return {
     overview: { url: `${base}/console/`, ready: (page) => page.locator('.plot canvas').last().waitFor() },
@@ -35,8 +35,8 @@ function viewsOf({ base, locked, tasks }) {
       url: `${base}/console/tasks/${tasks.push}`,
       async ready(page) {
         await page.getByText('Given up').first().waitFor();
-        await page.getByRole('heading', { name: 'Push deliveries' }).scrollIntoViewIfNeeded();
       },
+      phoneFrom: '#push',
     },
     replicas: { url: `${base}/console/replicas`, ready: table, height: 800 },
     confirm: {
@@ -46,31 +46,33 @@ function viewsOf({ base, locked, tasks }) {
         await page.getByRole('dialog').waitFor();
       },
       height: 800,
-    },
-    token: {
-      url: `${locked}/console/`,
-      ready: (page) => page.getByLabel('Token').waitFor(),
-      height: 600,
+      phoneHeight: 740,
     },
   };
 }
 
-async function takeAll(scene) {
+function lockedViewOf(base) {
+  const ready = (page) => page.getByLabel('Token').waitFor();
+  return { token: { url: `${base}/console/`, ready, height: 600, phoneHeight: 740, live: false } };
+}
+
+async function takeAll(views) {
   const browser = await chromium.launch({
     executablePath: '/usr/bin/chromium',
     args: ['--headless', '--no-sandbox', '--disable-gpu', '--disable-background-networking'],
   });
   for (const [form, options] of Object.entries(forms)) {
     const context = await browser.newContext(options);
-    for (const [name, view] of Object.entries(viewsOf(scene))) {
+    for (const [name, view] of Object.entries(views)) {
       const page = await context.newPage();
       await page.goto(view.url);
       await view.ready(page);
-      if (name !== 'token') await page.getByText('Live', { exact: true }).waitFor();
+      if (view.live !== false) await page.getByText('Live', { exact: true }).waitFor();
       const { width } = options.viewport;
       const whole = await page.evaluate('document.documentElement.scrollHeight');
-      const most = form === 'phone' ? HIGHEST.phone : (view.height ?? HIGHEST.wide);
-      const clip = { x: 0, y: 0, width, height: Math.min(whole, most) };
+      const most = (form === 'phone' ? view.phoneHeight : view.height) ?? HIGHEST[form] ?? HIGHEST.wide;
+      const y = form === 'phone' ? await topOf(page, view.phoneFrom) : 0;
+      const clip = { x: 0, y, width, height: Math.min(whole - y, most) };
       await page.screenshot({ path: path.join(target, `${name}-${form}.png`), fullPage: true, clip });
       await page.close();
     }
@@ -79,10 +81,17 @@ async function takeAll(scene) {
   await browser.close();
 }
 
+/** How far down a part of the view begins, a little above it. */
+async function topOf(page, selector) {
+  if (selector === undefined) return 0;
+  return (await page.evaluate(`document.querySelector('${selector}').getBoundingClientRect().top`)) - 20;
+}
+
 mkdirSync(target, { recursive: true });
 const scene = await startScene();
 try {
-  await takeAll(scene);
+  await takeAll(viewsOf(scene));
+  await takeAll(lockedViewOf(await scene.lock()));
   say(`The pictures are in ${path.relative(process.cwd(), target)}.`);
 } finally {
   await scene.end();

@@ -12,4 +12,6 @@ export default defineConfig({
     assetsInlineLimit: 0,
   },
   oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
+  // For work on the page: the API of a replica that runs on this machine.
+  server: { proxy: { '/console/api': 'http://127.0.0.1:41241' } },
 });

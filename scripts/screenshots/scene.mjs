@@ -25,11 +25,13 @@ export async function startScene() {
   const names = ['x2x9q', 'k7m4d', 'p9w2z'].map((tail) => `agents-5f7d9c8b6-${tail}`);
   const [first, second, third] = await Promise.all(names.map((name) => replica(name)));
   const tasks = await drawScene({ first, second, third, hooks });
-  const locked = await replica('agents-5f7d9c8b6-t4v8c', { OPERATOR_TOKEN: randomUUID() });
   return {
     base: first.base,
-    locked: locked.base,
     tasks,
+    /** Starts a replica that wants a token; its address. */
+    async lock() {
+      return (await replica('agents-5f7d9c8b6-t4v8c', { OPERATOR_TOKEN: randomUUID() })).base;
+    },
     async end() {
       for (const child of children) child.kill('SIGKILL');
       await Promise.all(children.map((child) => child.exitCode ?? child.signalCode ?? once(child, 'exit')));

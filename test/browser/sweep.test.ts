@@ -54,7 +54,10 @@ const provider = availableProviders().includes('postgresql') ? 'postgresql' : 's
     await detail.getByText('its replica was lost (replica_lost)').waitFor();
     await detail.getByText('none, the task has ended').waitFor();
     await page.locator('.tile', { hasText: 'Turns swept' }).getByText('1', { exact: true }).waitFor();
-    await page.getByText('swept in the last 5 min').waitFor();
+    await page
+      .locator('.attention-item')
+      .getByText(/^Warning:.*swept/)
+      .waitFor();
     const after = await Promise.all(
       [page, list, detail].map((one) => one.evaluate(() => performance.timeOrigin)),
     );

@@ -1,14 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import {
-  ago,
-  bytes,
-  count,
-  countdown,
-  duration,
-  exactDuration,
-  plural,
-  shorten,
-} from '../src/text/format.js';
+import { ago, bytes, count, countdown, duration, plural, shorten } from '../src/text/format.js';
 import { hasEnded, stateLabel, stateTone } from '../src/text/states.js';
 
 describe('numbers and times for people', () => {
@@ -33,13 +24,6 @@ describe('numbers and times for people', () => {
     [172_800_000, '2 d'],
     [Number.POSITIVE_INFINITY, '–'],
   ])('%d ms are %s', (ms, text) => expect(duration(ms)).toBe(text));
-
-  test('a second unit is told where it says more', () => {
-    expect(exactDuration(200_000)).toBe('3 min 20 s');
-    expect(exactDuration(180_000)).toBe('3 min');
-    expect(exactDuration(7_320_000)).toBe('2 h 2 min');
-    expect(exactDuration(500)).toBe('500 ms');
-  });
 
   test('what lies ahead by another clock is just now', () => {
     expect(ago(-4_000)).toBe('just now');

@@ -1,5 +1,6 @@
 import { localNow, serverNow, tick } from '../state/clock.js';
 import { connection, overview, reconnectNow } from '../state/live.js';
+import { tokenWanted } from '../state/session.js';
 import { duration } from '../text/format.js';
 import { Icon, type IconName } from './icon.js';
 
@@ -16,6 +17,8 @@ interface Mark {
 /** Whether what is shown is live. Screen readers hear the words when they change; the age beside them is silent. */
 export function ConnectionMark() {
   const mark = markNow();
+  // The page asks for a token then, and says why.
+  if (tokenWanted.value !== null) return null;
   return (
     <div class={`mark mark-${mark.look}`}>
       <Icon name={mark.icon} />

@@ -39,7 +39,7 @@ export function createPlot({ into, spec, columns, onPoint }: PlotOptions): uPlot
         })),
       ],
       axes: [
-        { ...axis, size: 26, space: 70, values: (_plot, times) => times.map(hourOf) },
+        { ...axis, size: 26, space: 56, values: hoursOf },
         { ...axis, size: 46, space: 36, values: (_plot, values) => values.map(labelOf) },
       ],
       hooks: { setCursor: [(plot) => onPoint(plot.cursor.idx ?? null)] },
@@ -71,9 +71,15 @@ function labelOf(value: number): string {
   return count(value);
 }
 
-function hourOf(seconds: number): string {
-  const date = new Date(seconds * 1_000);
-  return `${date.getHours()}:${String(date.getMinutes()).padStart(2, '0')}`;
+/** With seconds where the marks are closer than a minute. */
+function hoursOf(_plot: uPlot, times: readonly number[]): string[] {
+  const [first = 0, second = first + 60] = times;
+  return times.map((seconds) => {
+    const date = new Date(seconds * 1_000);
+    const pad = (value: number): string => String(value).padStart(2, '0');
+    const hour = `${date.getHours()}:${pad(date.getMinutes())}`;
+    return second - first < 60 ? `${hour}:${pad(date.getSeconds())}` : hour;
+  });
 }
 
 /** The colour as the browser computes it: a canvas knows neither custom properties nor `light-dark()`. */

@@ -115,5 +115,5 @@ const DEAD: readonly Column<Dead>[] = [
   { title: 'Fate', cell: ({ status }) => <Badge tone={FATES[status].tone} text={FATES[status].text} /> },
   { title: 'Attempts', numeric: true, cell: ({ attempts }) => String(attempts) },
   { title: 'Answer', cell: ({ error }) => error },
-  { title: 'Age', cell: ({ ageMs }) => duration(ageMs) },
+  { title: 'Age', cell: ({ ageMs }) => <span class="one-line">{duration(ageMs)}</span> },
 ];

@@ -3,7 +3,7 @@ import { askFor, drainReplica, resumeReplica } from '../state/actions.js';
 import { serverNow } from '../state/clock.js';
 import { overview } from '../state/live.js';
 import { tasksHeldBy } from '../state/paths.js';
-import { ago, count, exactDuration, shorten } from '../text/format.js';
+import { ago, count, duration, shorten } from '../text/format.js';
 import { Badge } from './badge.js';
 import { Id } from './id.js';
 import { Empty } from './states.js';
@@ -64,28 +64,49 @@ function Heartbeat({ replica }: { readonly replica: ReplicaInfo }) {
   return <span class="one-line">{ago(replica.beatAgeMs + Math.max(0, serverNow() - told))}</span>;
 }
 
+/** What a silent replica had is what it said last; it has it no more. */
+function Figure({ replica, value }: { readonly replica: ReplicaInfo; readonly value: number }) {
+  if (replica.health === 'alive') return <>{count(value)}</>;
+  return (
+    <span class="quiet one-line" title="When it was last heard">
+      was {count(value)}
+    </span>
+  );
+}
+
 const COLUMNS: readonly Column<ReplicaInfo>[] = [
   {
     title: 'Replica',
-    cell: ({ replicaId, host, pid }) => (
+    cell: ({ replicaId, host, pid, upMs }) => (
       <>
         <Id value={replicaId} to={tasksHeldBy(replicaId)} keep={25} />
         <span class="below">
-          process {pid} on {shorten(host, 25)}
+          process {pid} on {shorten(host, 20)}, up {duration(upMs)}
         </span>
       </>
     ),
   },
   { title: 'State', cell: (replica) => <ReplicaState replica={replica} /> },
   { title: 'Heartbeat', cell: (replica) => <Heartbeat replica={replica} /> },
-  { title: 'Turns', numeric: true, cell: ({ runningTurns }) => count(runningTurns) },
-  { title: 'Leases', numeric: true, cell: ({ heldLeases }) => count(heldLeases) },
-  { title: 'Subscribers', numeric: true, cell: ({ subscribers }) => count(subscribers) },
+  {
+    title: 'Turns',
+    numeric: true,
+    cell: (replica) => <Figure replica={replica} value={replica.runningTurns} />,
+  },
+  {
+    title: 'Leases',
+    numeric: true,
+    cell: (replica) => <Figure replica={replica} value={replica.heldLeases} />,
+  },
+  {
+    title: 'Subscribers',
+    numeric: true,
+    cell: (replica) => <Figure replica={replica} value={replica.subscribers} />,
+  },
   { title: 'Version', cell: ({ version }) => version },
 ];
 
 const MORE: readonly Column<ReplicaInfo>[] = [
-  { title: 'Up', cell: ({ upMs }) => <span class="one-line">{exactDuration(upMs)}</span> },
   { title: 'Started', numeric: true, cell: ({ totals }) => count(totals.turnsStarted) },
   { title: 'Swept', numeric: true, cell: ({ totals }) => count(totals.turnsSwept) },
   { title: 'Refused', numeric: true, cell: ({ totals }) => count(totals.turnsRefused) },

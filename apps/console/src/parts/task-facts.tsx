@@ -27,10 +27,10 @@ export function TaskFacts(props: {
         {mayAct && <Buttons data={data} reload={reload} />}
       </div>
       <dl class="facts">
-        <Fact label="Task">
+        <Fact label="Task" wide>
           <Id value={taskId} keep={200} copy="the task id" />
         </Fact>
-        <Fact label="Context">
+        <Fact label="Context" wide>
           <Id
             value={contextId}
             keep={200}
@@ -60,9 +60,15 @@ export function TaskFacts(props: {
   );
 }
 
-function Fact({ label, children }: { readonly label: string; readonly children: ComponentChildren }) {
+function Fact(props: {
+  readonly label: string;
+  /** It has a line of its own where there is little room. */
+  readonly wide?: boolean;
+  readonly children: ComponentChildren;
+}) {
+  const { label, wide = false, children } = props;
   return (
-    <div>
+    <div class={wide ? 'fact-wide' : undefined}>
       <dt>{label}</dt>
       <dd>{children}</dd>
     </div>
@@ -82,7 +88,7 @@ function Lease({ data }: { readonly data: ReadTask }) {
   );
   return (
     <>
-      <Fact label="Holder">
+      <Fact label="Holder" wide>
         <Id value={lease.holder} keep={60} to={tasksHeldBy(lease.holder)} copy="the holder" />
         {silent && <Badge tone="bad" text="Silent" />}
       </Fact>

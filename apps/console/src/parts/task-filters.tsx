@@ -17,7 +17,7 @@ export function TaskFilters({ filter }: { readonly filter: TaskFilter }) {
     navigate(`/tasks${searchOf(draft)}`);
   };
   return (
-    <details class="filters panel" open={number > 0 || matchMedia('(min-width: 60rem)').matches}>
+    <details class="filters panel" open={number > 0 || matchMedia('(min-width: 75rem)').matches}>
       <summary>{number === 0 ? 'Filter' : `Filter: ${plural(number, 'condition')}`}</summary>
       <form onSubmit={apply}>
         <States chosen={draft.states} choose={(states) => set({ states })} />

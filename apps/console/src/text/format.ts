@@ -28,17 +28,6 @@ export function duration(ms: number): string {
   return `${Math.floor(length / step.ms)} ${step.unit}`;
 }
 
-/** The same in two units where that says more: `3 min 20 s`, `5 h 2 min`. */
-export function exactDuration(ms: number): string {
-  const length = Math.max(0, ms);
-  const index = STEPS.findLastIndex((candidate) => length >= candidate.ms);
-  const step = STEPS[index];
-  const finer = STEPS[index - 1];
-  if (step === undefined || finer === undefined) return duration(length);
-  const rest = Math.floor((length % step.ms) / finer.ms);
-  return rest === 0 ? duration(length) : `${duration(length)} ${rest} ${finer.unit}`;
-}
-
 /** How long ago: `just now`, `3 min ago`. What seems to lie ahead is just now: clocks differ a little. */
 export function ago(ms: number): string {
   return ms < 2_000 ? 'just now' : `${duration(ms)} ago`;

@@ -14,8 +14,8 @@ export function TokenView({ why }: { readonly why: 'missing' | 'refused' }) {
     <Page title="Token needed">
       <form class="panel token" onSubmit={submit}>
         <p>
-          This console wants the token that the replicas have in <code>OPERATOR_TOKEN</code>. It is kept until
-          this tab is closed, and sent to these replicas only.
+          This console wants the token that the replicas have in <code>CONSOLE_TOKEN</code> or{' '}
+          <code>OPERATOR_TOKEN</code>. It is kept until this tab is closed, and sent to these replicas only.
         </p>
         <div role="alert">
           {why === 'refused' && (
