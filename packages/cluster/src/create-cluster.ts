@@ -39,6 +39,7 @@ import {
   type StreamingMiddleware,
 } from '@a2a-cluster/request-handler';
 import {
+  checkOrphanAge,
   createAbandonedTaskSweeper,
   EMBEDDED_SWEEP_BATCH,
   EMBEDDED_SWEEP_REST,
@@ -117,6 +118,7 @@ export async function createCluster(options: ClusterOptions): Promise<Cluster> {
     ...(options.sweeper?.intervalMs === undefined ? {} : { sweepIntervalMs: options.sweeper.intervalMs }),
     ...(options.cancelGraceMs === undefined ? {} : { cancelGraceMs: options.cancelGraceMs }),
   });
+  checkOrphanAge({ orphanAfterMs: options.sweeper?.orphanAfterMs, ttlMs: lease.ttlMs });
   const handler = resolveHandlerOptions(handlerOptions(options, lease), {
     heartbeatMs: lease.heartbeatMs,
     trustMs: lease.ttlMs - lease.marginMs,
