@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { decodeEvent, encodeEvent, failureReasonOf } from '@a2a-cluster/core';
 import type { EndedLeaseless, LeaselessBatch } from '../statements/leaseless.js';
-import { followUp, sweepOf } from './context.js';
+import { event, followUp, sweepOf, writeOf } from './context.js';
 import type { ContractContext, MadeTask } from './context.js';
 
 /** What becomes of tasks that were left running without a lease (protocol 6). */
@@ -13,14 +13,16 @@ export function describeLeaseless(context: ContractContext): void {
 
   describe('tasks without a lease', () => {
     test.each(['SUBMITTED', 'WORKING'])('ends one in %s', async (name) => {
-      const task = await context.makeFreeTask({ state: `TASK_STATE_${name}`, contextId: 'c "quoted" \\ ü' });
+      const task = await context.makeTask({ state: `TASK_STATE_${name}` });
+      await context.db.journal.commit(writeOf(task, { events: [event(), event()] }));
+      await context.db.leases.release({ taskId: task.taskId, holder: task.holder, epoch: 1 });
       await context.tick();
       const [ended] = await ofTask(task);
       const { taskId, scope } = task;
-      expect(ended).toEqual({ taskId, scope, epoch: 1, failed: { seq: 2, payload: expect.any(String) } });
+      expect(ended).toEqual({ taskId, scope, epoch: 1, failed: { seq: 4, payload: expect.any(String) } });
       const after = await context.read(task);
-      expect(after).toMatchObject({ state: 'TASK_STATE_FAILED', version: 2, lease: null });
-      const row = { seq: 2, kind: 'statusUpdate', holder: 'replica-sweeper', epoch: 1, messageId: null };
+      expect(after).toMatchObject({ state: 'TASK_STATE_FAILED', version: 4, lease: null });
+      const row = { seq: 4, kind: 'statusUpdate', holder: 'replica-sweeper', epoch: 1, messageId: null };
       expect(after.events.at(-1)).toMatchObject({ ...row, payload: ended?.failed.payload });
       expect(await ofTask(task)).toEqual([]);
     });
