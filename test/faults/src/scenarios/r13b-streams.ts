@@ -24,7 +24,6 @@ export const terminateStreams: Scenario = {
   id: 'R13b',
   title: 'SIGTERM with 100 open streams, some of which nobody reads',
   databases: ['postgresql', 'mysql', 'sqlite'],
-  quick: true,
   async run(world) {
     const [leaving, staying] = await world.startReplicas(2);
     if (leaving === undefined || staying === undefined) return;
