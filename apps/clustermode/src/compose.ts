@@ -4,7 +4,7 @@ import { agentCardFor } from './agent/card.js';
 import type { LoadedAgent } from './agent/agent-module.js';
 import { defaultPublicUrl, type Config } from './config.js';
 import { HANDLER } from './limits.js';
-import { RETENTION_SETTING_OF } from './retention-settings.js';
+import { RETENTION_SETTING_OF } from './read-retention-settings.js';
 import type { SettingName } from './settings.js';
 
 /** What a replica is composed of. */

@@ -4,7 +4,7 @@ import { jwtConfigOf, type JwtConfig } from './auth/jwt-settings.js';
 import { limitProblems, limitsOf, type Limits } from './limits.js';
 import type { OperatorConfig } from './operator/operator-config.js';
 import { readPushSettings, type PushSettings } from './read-push-settings.js';
-import { retentionConfigOf, type RetentionConfig } from './retention-settings.js';
+import { retentionConfigOf, type RetentionConfig } from './read-retention-settings.js';
 import {
   flagOf,
   secretSettings,

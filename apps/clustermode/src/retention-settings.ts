@@ -1,6 +1,4 @@
-import type { ClusterOptions } from '@a2a-cluster/cluster';
 import { of, wholeNumber } from './setting-values.js';
-import type { SettingValues } from './settings.js';
 
 /** A hundred years: times are days and more, longer than timers can wait. */
 const MOST_MS = 100 * 365 * 24 * 60 * 60 * 1_000;
@@ -23,28 +21,3 @@ export const retentionSettings = {
     'off',
   ),
 };
-
-/** What the settings say of it; what is undefined is left to the library's defaults. */
-export interface RetentionConfig {
-  readonly retention: NonNullable<Exclude<ClusterOptions['retention'], false>>;
-  readonly orphanAfterMs: number | undefined;
-}
-
-/** Reads the settings. Whether they fit each other is checked by the library. */
-export function retentionConfigOf(values: SettingValues): RetentionConfig {
-  const { EVENT_RETENTION_MS: eventsMs, TASK_RETENTION_MS: tasksMs, ORPHAN_AFTER_MS: orphanAfterMs } = values;
-  return {
-    retention: {
-      ...(eventsMs === undefined ? {} : { eventsMs }),
-      ...(tasksMs === undefined ? {} : { tasksMs }),
-    },
-    orphanAfterMs,
-  };
-}
-
-/** The library's options and the settings they come from. */
-export const RETENTION_SETTING_OF = {
-  'retention.eventsMs': 'EVENT_RETENTION_MS',
-  'retention.tasksMs': 'TASK_RETENTION_MS',
-  orphanAfterMs: 'ORPHAN_AFTER_MS',
-} as const;

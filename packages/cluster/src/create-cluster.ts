@@ -11,6 +11,7 @@ import {
 import { createDatabase, type Database } from '@a2a-cluster/db';
 import { resolveLeaseOptions, type ResolvedLeaseOptions } from '@a2a-cluster/lease-store';
 import { resolveHandlerOptions } from '@a2a-cluster/request-handler';
+import { checkOrphanAge } from '@a2a-cluster/sweeper';
 import { checkClusterParts } from './check-parts.js';
 import { clockWarning } from './clock-facts.js';
 import type { Cluster } from './cluster.js';
@@ -46,6 +47,7 @@ export async function createCluster(options: ClusterOptions): Promise<Cluster> {
     ...(options.sweeper?.intervalMs === undefined ? {} : { sweepIntervalMs: options.sweeper.intervalMs }),
     ...(options.cancelGraceMs === undefined ? {} : { cancelGraceMs: options.cancelGraceMs }),
   });
+  checkOrphanAge({ orphanAfterMs: options.sweeper?.orphanAfterMs, ttlMs: lease.ttlMs });
   const handler = resolveHandlerOptions(handlerOptions(options, lease), {
     heartbeatMs: lease.heartbeatMs,
     trustMs: lease.ttlMs - lease.marginMs,

@@ -61,6 +61,8 @@ describe('createCluster', () => {
     [{ lease: { ttlMs: 1_000, heartbeatMs: 900 } }, /ttlMs - marginMs/],
     [{ maxConcurrentTurns: -1 }, /maxConcurrentTurns is -1/],
     [{ replicaId: 'x'.repeat(500) }, /replicaId/],
+    [{ retention: { eventsMs: 2_000, tasksMs: 1_000 } }, /tasksMs is 1000 and retention\.eventsMs is 2000/],
+    [{ sweeper: { orphanAfterMs: 1 } }, /orphanAfterMs is 1, it must be at least 2 x ttlMs/],
     [{ databaseUrl: 'redis://x', database: undefined as never }, /redis|DATABASE_URL|databaseUrl|scheme/i],
   ])('refuses options that do not add up (%#)', async (options, message) => {
     await expect(newCluster(options)).rejects.toThrow(message);

@@ -1,2 +1,3 @@
 export * from './create-sweeper.js';
+export { checkOrphanAge } from './leaseless-sweep.js';
 export * from './sweeper.js';

@@ -14,6 +14,22 @@ const MOST_BATCHES = 24;
 /** So many rows that cannot be ended are passed over; beyond it, it is not the rows. */
 const MOST_BAD_ROWS = 8;
 
+/**
+ * Whether tasks may be ended that are silent for so long and have no lease.
+ * @throws ClusterError `CONFIG_INVALID` with both numbers where live turns could fall under it.
+ */
+export function checkOrphanAge(options: {
+  readonly orphanAfterMs?: number | undefined;
+  readonly ttlMs: number;
+}): void {
+  const { orphanAfterMs, ttlMs } = options;
+  if (orphanAfterMs === undefined || orphanAfterMs >= 2 * ttlMs) return;
+  throw new ClusterError(
+    'CONFIG_INVALID',
+    `orphanAfterMs is ${orphanAfterMs}, it must be at least 2 x ttlMs (${2 * ttlMs}): turns are opened and taken over in that time`,
+  );
+}
+
 /** Ends tasks that were left running without a lease (protocol 6): opt-in, for the time after an upgrade. */
 export class LeaselessSweep {
   #lookedAtMs: number | null = null;
@@ -22,12 +38,7 @@ export class LeaselessSweep {
     private readonly options: AbandonedTaskSweeperOptions,
     private readonly stopped: () => boolean,
   ) {
-    const { orphanAfterMs, ttlMs } = options.options;
-    if (orphanAfterMs === undefined || orphanAfterMs >= 2 * ttlMs) return;
-    throw new ClusterError(
-      'CONFIG_INVALID',
-      `orphanAfterMs is ${orphanAfterMs}, it must be at least 2 x ttlMs (${2 * ttlMs}): a turn may say nothing for that long`,
-    );
+    checkOrphanAge(options.options);
   }
 
   /**

@@ -10,7 +10,7 @@ import { turnOf } from '../../../packages/request-handler/dist/index.js';
  *
  *     zombie N MS; <script>   once its signal fires it says N more things, one every MS; its cancelTask publishes
  *                             CANCELED and one thing more
- *     replace N BYTES MS      its artifact, N times anew with so many bytes, one every MS; COMPLETED
+ *     replace N BYTES MS      its artifact, N times anew with so many bytes, one every MS; COMPLETED unless aborted
  *     relapse MS              asks its client (INPUT_REQUIRED), keeps running, and after MS goes on: WORKING, COMPLETED
  */
 const demo = createDemoAgent();
@@ -75,7 +75,7 @@ async function replace(context, bus, { times, bytes, everyMs }) {
     bus.publish(output({ taskId, contextId, text, append: false, lastChunk: i === Number(times) }));
     await sleep(Number(everyMs));
   }
-  say(context, bus, ['COMPLETED', 'done']);
+  if (!context.signal.aborted) say(context, bus, ['COMPLETED', 'done']);
 }
 
 async function relapse(context, bus, pauseMs) {

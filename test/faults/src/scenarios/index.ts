@@ -15,6 +15,7 @@ import { sweepers } from './r10-sweepers.js';
 import { terminalRaces } from './r11-terminal-races.js';
 import { massExpiry } from './r12-mass-expiry.js';
 import { terminate } from './r13-terminate.js';
+import { terminateStreams } from './r13b-streams.js';
 import { flapping } from './r14-flapping.js';
 import { sameName } from './r15-same-name.js';
 import { failover } from './r16-failover.js';
@@ -49,6 +50,7 @@ export const scenarios: readonly Scenario[] = [
   terminalRaces,
   massExpiry,
   terminate,
+  terminateStreams,
   flapping,
   sameName,
   failover,

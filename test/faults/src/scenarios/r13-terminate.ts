@@ -1,9 +1,9 @@
 import type { Scenario } from '../scenario.js';
 import type { LoadTask } from '../world/load.js';
-import { nowMs, pause } from '../world/now.js';
+import { nowMs } from '../world/now.js';
 import type { Replica } from '../world/replica.js';
 import type { World } from '../world/world.js';
-import { leaseOf } from './support/leases.js';
+import { exitOf, keepsLeases } from './support/draining.js';
 import { startBehindProxy } from './support/proxies.js';
 
 /** What the turns of the replica that drains do, and how each must end. */
@@ -14,9 +14,6 @@ const TURNS = [
   { script: 'zombie 400 25; tick 4000 50', state: 'TASK_STATE_FAILED', reason: 'shutdown' },
   { script: 'ask Which one?', state: 'TASK_STATE_INPUT_REQUIRED', reason: null },
 ];
-
-/** What a drain may take beyond its own time. */
-const EXIT_SLACK_MS = 5_000;
 
 /** SIGTERM while turns run, and SIGTERM for a replica that has lost its database. */
 export const terminate: Scenario = {
@@ -51,33 +48,12 @@ async function drains(world: World, { leaving, watcher }: Leaving): Promise<void
     refused.error?.reason === 'REPLICA_DRAINING',
     `a new turn is answered ${JSON.stringify(refused)}`,
   );
-  await keepsLeases(world, { leaving, load });
+  const long = load.filter((_task, index) => TURNS[index % TURNS.length]?.reason === 'shutdown');
+  await keepsLeases(world, { leaving, taskIds: long.map(({ taskId }) => taskId) });
   const code = await exitOf(world, leaving, beganAtMs);
   world.figure('exit after ms', nowMs() - beganAtMs);
   world.expect(code === 0, `it ended with ${code}, not 0`);
   await expectEnds(world, load);
-}
-
-/** Until a turn has ended its lease is there and renewed, however long the drain takes. */
-async function keepsLeases(
-  world: World,
-  of: { readonly leaving: Replica; readonly load: readonly LoadTask[] },
-): Promise<void> {
-  const { leaving, load } = of;
-  const { ttlMs, heartbeatMs, drainTimeoutMs } = world.settings;
-  const long = load.filter((_task, index) => TURNS[index % TURNS.length]?.reason === 'shutdown');
-  const untilMs = nowMs() + drainTimeoutMs - 2 * heartbeatMs;
-  let leastMs = ttlMs;
-  while (nowMs() < untilMs && leaving.alive) {
-    for (const { taskId } of long) {
-      const lease = await leaseOf(world, taskId);
-      world.expect(lease?.holder === leaving.holder, 'its lease was let go while its turn ran', taskId);
-      leastMs = Math.min(leastMs, lease?.remainingMs ?? leastMs);
-    }
-    await pause(heartbeatMs / 2);
-  }
-  world.expect(leastMs > 0, 'a lease expired while its turn was drained');
-  world.figure('least lease left while draining ms', leastMs);
 }
 
 async function expectEnds(world: World, load: readonly LoadTask[]): Promise<void> {
@@ -106,13 +82,4 @@ async function drainsWithoutDatabase(world: World, watcher: Replica): Promise<vo
   cut.end();
   world.figure('exit without database after ms', nowMs() - beganAtMs);
   world.expect(code === 0, `without its database it ended with ${code}, not 0`);
-}
-
-/** The exit code, or null when it takes too long. */
-async function exitOf(world: World, replica: Replica, beganAtMs: number): Promise<number | string | null> {
-  const limitMs = world.settings.drainTimeoutMs + EXIT_SLACK_MS;
-  const late = pause(beganAtMs + limitMs - nowMs()).then(() => null);
-  const code = await Promise.race([replica.exited, late]);
-  world.expect(code !== null, `${replica.name} was still there ${limitMs} ms after SIGTERM`);
-  return code ?? (await Promise.race([replica.exited, pause(2 * limitMs).then(() => null)]));
 }

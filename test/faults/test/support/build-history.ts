@@ -46,7 +46,7 @@ const SETTINGS: Settings = {
 
 /** A small history, made by hand; everything in it may be changed before it is built. Moments count from the beginning. */
 export class HistoryBuilder {
-  readonly settings: Settings = SETTINGS;
+  settings: Settings = SETTINGS;
   database: History['database'] = 'sqlite';
   steady = true;
   /** Whether it ends when everything that is to be pushed was. */
