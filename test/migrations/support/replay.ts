@@ -38,12 +38,19 @@ export interface ReplayOptions {
   readonly url: string;
   /** Called before each test's calls. */
   readonly between?: (test: number) => Promise<void>;
+  /** Ends at the first failure: what comes after one waits for transactions that nobody ends. */
+  readonly untilFailure?: boolean;
 }
 
 const clock = createSystemClock();
 
 /** Sends what was recorded, call by call and not faster than it was, and says what ended differently. */
-export async function replay({ recording, url, between }: ReplayOptions): Promise<Replay> {
+export async function replay({
+  recording,
+  url,
+  between,
+  untilFailure = false,
+}: ReplayOptions): Promise<Replay> {
   const { statements, sessions, tests } = recording;
   const players = new Map<number, Player>();
   const database = decodeURIComponent(new URL(url.replace(/^file:/, 'file:///')).pathname.slice(1));
@@ -62,6 +69,7 @@ export async function replay({ recording, url, between }: ReplayOptions): Promis
   let calls = 0;
   try {
     for (const [at, test] of tests.entries()) {
+      if (untilFailure && failures.length > 0) break;
       await between?.(at);
       for (const call of test.calls) {
         const [connection, , values, recorded, waitedMs] = call;
