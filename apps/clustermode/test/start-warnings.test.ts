@@ -1,7 +1,15 @@
 import { describe, expect, test } from '@jest/globals';
 import { doorWarnings } from '../src/commands/door-warnings.js';
-import { otherHosts, placeWarnings } from '../src/commands/place-warnings.js';
+import { otherHosts, placeWarnings, warnAboutOtherHosts } from '../src/commands/place-warnings.js';
+import { createDatabase } from '@a2a-cluster/db';
+import { createTestDatabase } from '@a2a-cluster/testing';
 import { loadConfig, type Config } from '../src/config.js';
+import { keepLog } from './log-lines.js';
+
+const STATS = {
+  ...{ runningTurns: 0, heldLeases: 0, subscribers: 0, turnsStarted: 0, turnsEnded: 0, turnsParked: 0 },
+  ...{ turnsRefused: 0, leasesLost: 0, turnsSwept: 0, pushDelivered: 0, pushFailed: 0, pushInFlight: 0 },
+};
 
 const GOOD = 'fT3xQ9vL2mZ8kR5w';
 
@@ -72,6 +80,23 @@ describe('replicas on one SQLite file', () => {
   test('of another host are named', () => {
     const warning = otherHosts({ provider: 'sqlite', host: 'a', replicas: [replica] });
     expect(warning?.text).toMatch(/^replicas on b use this SQLite file.*PostgreSQL/);
+  });
+
+  test('are read from the table at the start', async () => {
+    const server = await createTestDatabase({ provider: 'sqlite' });
+    const database = await createDatabase({ url: server.url, ttlMs: 15_000 });
+    try {
+      const { replicas } = database;
+      const identity = { replicaId: 'far-1', version: '0.1.0', host: 'a host elsewhere', pid: 1 };
+      await replicas.register({ ...identity, heartbeatMs: 60_000, phase: 'running', stats: STATS });
+      const { log, lines } = keepLog();
+      const operator = { replicas: { list: () => replicas.list() } };
+      await warnAboutOtherHosts({ operator, databaseUrl: server.url, log });
+      expect(lines()).toMatchObject([{ level: 'warn', hosts: ['a host elsewhere'] }]);
+    } finally {
+      await database.close();
+      await server.drop();
+    }
   });
 
   test.each([

@@ -1,3 +1,6 @@
+import { hostname } from 'node:os';
+import type { Cluster } from '@a2a-cluster/cluster';
+import { errorText, type Logger } from '@a2a-cluster/core';
 import type { Config } from '../config.js';
 import type { StartWarning } from './door-warnings.js';
 
@@ -54,4 +57,24 @@ export function otherHosts(options: {
   const hosts = [...new Set(others.map((replica) => replica.host))];
   const text = `replicas on ${hosts.join(', ')} use this SQLite file too: if these are other machines, two replicas may write over each other. Use PostgreSQL, MySQL or MariaDB`;
   return { facts: { host, hosts }, text };
+}
+
+/**
+ * Says so where this replica is not the only host on its SQLite file. One read of the table of replicas; a failure of it
+ * keeps nobody from starting.
+ */
+export async function warnAboutOtherHosts(options: {
+  readonly operator: { readonly replicas: Pick<Cluster['operator']['replicas'], 'list'> };
+  readonly databaseUrl: string;
+  readonly log: Logger;
+}): Promise<void> {
+  const { operator, databaseUrl, log } = options;
+  if (!databaseUrl.startsWith('file:')) return;
+  try {
+    const replicas = await operator.replicas.list();
+    const warning = otherHosts({ provider: 'sqlite', host: hostname(), replicas });
+    if (warning !== null) log.warn(warning.facts, warning.text);
+  } catch (error) {
+    log.warn({ reason: errorText(error) }, 'the table of replicas cannot be read for the hosts in it');
+  }
 }

@@ -13,6 +13,7 @@ import { captureConsole, createLog } from '../log.js';
 import { composeOperator, listenForOperator, type OperatorParts } from '../operator/compose-operator.js';
 import { createTelemetryMetrics, type TelemetryMetrics } from '../operator/telemetry-metrics.js';
 import { watchStopSignals } from '../stop-signals.js';
+import { warnAboutOtherHosts } from './place-warnings.js';
 import { warnAbout } from './warnings.js';
 
 /** What `serve` is told. */
@@ -52,6 +53,7 @@ export async function serve({ config, migrate }: ServeOptions): Promise<number> 
       telemetry: telemetry.telemetry,
     });
     const operator = await run({ cluster, telemetry, server, operatorServer, config, log });
+    await warnAboutOtherHosts({ operator: cluster.operator, databaseUrl: config.databaseUrl, log });
     const { replicaId } = cluster.status();
     if (operatorServer !== undefined)
       log.info(

@@ -111,7 +111,7 @@ const listenDown: Rule = ({ hints, listening }) => {
 
 const leaselessTasks: Rule = ({ leaseless }) => {
   if (leaseless === 0) return undefined;
-  const message = `${count(leaseless, 'task')} nobody runs and nobody will end: working, but without a lease.`;
+  const message = `${count(leaseless, 'task')} working without a lease: nobody runs them, and nobody will end them.`;
   const link = '/tasks?state=TASK_STATE_WORKING&state=TASK_STATE_SUBMITTED';
   return { severity: 'warning', code: 'leaseless_tasks', message, link };
 };
@@ -129,23 +129,25 @@ const webhooks: Rule = ({ push, pushTask }) => {
       : [
           warn(
             'push_dead_letters',
-            `${count(deadLetters, 'event')} given up, never delivered.`,
+            `${past(deadLetters, 'event')} given up and never delivered.`,
             pushTask.dead,
           ),
         ]),
     ...(disabled === 0
       ? []
-      : [warn('push_disabled', `${count(disabled, 'webhook')} answered 410 and disabled.`, pushTask.stuck)]),
+      : [
+          warn('push_disabled', `${count(disabled, 'webhook')} disabled: they answered 410.`, pushTask.stuck),
+        ]),
     ...(retrying === 0
       ? []
-      : [warn('push_retrying', `${count(retrying, 'webhook')} failing, tried again.`, pushTask.stuck)]),
+      : [warn('push_retrying', `${count(retrying, 'webhook')} failing and tried again.`, pushTask.stuck)]),
   ];
 };
 
 const swept: Rule = ({ samples }) => {
   const turns = total(recent(samples, RECENT_MS), 'turnsSwept');
   if (turns === 0) return undefined;
-  const message = `${count(turns, 'turn')} swept in the last ${shownDuration(RECENT_MS)}: its replica died or lost the database.`;
+  const message = `${past(turns, 'turn')} swept in the last ${shownDuration(RECENT_MS)}: a replica died or lost the database.`;
   const link = `/tasks?state=TASK_STATE_FAILED&youngerThanMs=${12 * RECENT_MS}`;
   return { severity: 'warning', code: 'turns_swept', message, link };
 };
@@ -153,7 +155,7 @@ const swept: Rule = ({ samples }) => {
 const leasesLost: Rule = ({ samples }) => {
   const leases = total(recent(samples, RECENT_MS), 'leasesLost');
   if (leases === 0) return undefined;
-  const message = `${count(leases, 'lease')} lost in the last ${shownDuration(RECENT_MS)}: a replica was too slow to renew, or cut off.`;
+  const message = `${past(leases, 'lease')} lost in the last ${shownDuration(RECENT_MS)}: a replica was too slow to renew, or cut off.`;
   return { severity: 'warning', code: 'leases_lost', message, link: '/replicas' };
 };
 
@@ -163,7 +165,7 @@ const refusalsRising: Rule = ({ samples }) => {
   const earlier = samples.filter(({ shown }) => shown.atMs < lastMs - RISING_OVER_MS);
   const before = ratePerMin(recent(earlier, RISING_OVER_MS * 5));
   if (now <= RISING_PER_MIN || now <= 2 * before) return undefined;
-  const message = `${Math.round(now)} turns a minute are refused, before it were ${Math.round(before)}: replicas are full or paused.`;
+  const message = `${Math.round(now)} turns a minute are refused, ${Math.round(before)} before: replicas are full or paused.`;
   return { severity: 'warning', code: 'refusals_rising', message, link: '/replicas' };
 };
 
@@ -214,6 +216,10 @@ function ratePerMin(samples: readonly KeptSample[]): number {
 
 function count(of: number, what: string): string {
   return of === 1 ? `1 ${what} is` : `${of} ${what}s are`;
+}
+
+function past(of: number, what: string): string {
+  return of === 1 ? `1 ${what} was` : `${of} ${what}s were`;
 }
 
 function tasksOf(holder: string): string {
