@@ -33,15 +33,19 @@ export const expectedMigrations: ExpectedMigrations = {
     },
     {
       name: '20261130110000_push_deliveries',
-      checksum: '83afc0bd964e02fc100dcd3cb93454cc44b16b6ce33e2ea57f2212503df5c26b',
+      checksum: 'b8899a1b04e233bb9f4ae12700a102cf64d2fc4bd07742c4fd1f47de1d316770',
+    },
+    {
+      name: '20261130110100_push_positions',
+      checksum: 'bed4b92e9bbfb7e1767176874319427df3cffbf42df9295d0ece311f6cefbcd8',
     },
     {
       name: '20261130120000_replicas',
-      checksum: 'd498623d23ec67a041e44bfa9707d94f4630e6e1d2ecb2e9092207e2745f246f',
+      checksum: 'd40acae3e4855c306dedb1e731188ca6f6039c54b4075ad686c9393c7ebdeea6',
     },
     {
       name: '20261130120100_tasks_by_state',
-      checksum: 'bca38500613011f8ee2403ff90ec77f75f159a0c216ec15d5738c3fdb29640a3',
+      checksum: 'e9a31404e037ea6200cb252b4ea6fb670a4958e013f63bc66abfcdf76be89477',
     },
   ],
   postgresql: [
@@ -71,15 +75,19 @@ export const expectedMigrations: ExpectedMigrations = {
     },
     {
       name: '20261130110000_push_deliveries',
-      checksum: '378be8b10edf6efd6f777da0d4958b2da249571075ebc828502ef6b92c267295',
+      checksum: '19fd263bc8c1233f5fc893ce910364932ff6c9662fea79ea194858334f41f3e2',
+    },
+    {
+      name: '20261130110100_push_positions',
+      checksum: 'ca1954b2ec1de70f16191fafa784211d8dbc9978f3aaa35741ec1d75c762b4b4',
     },
     {
       name: '20261130120000_replicas',
-      checksum: '37dff89fdc5c77abad5678d64b232030d3dbef69d4f3060f99870322978ef347',
+      checksum: 'eb110ff445a44faaf861f0962a0e99ccac9203b367394010c1e845aaea6c678b',
     },
     {
       name: '20261130120100_tasks_by_state',
-      checksum: 'e067cf33e5df82cb0ca6e693791b24b9908a86db528128a4436c5f6de1cd0ac5',
+      checksum: '44139defd2e9d725307d6a17f5767283e6c36c63395c7446f7de1bc4e2e3e12b',
     },
   ],
   mysql: [
@@ -109,15 +117,19 @@ export const expectedMigrations: ExpectedMigrations = {
     },
     {
       name: '20261130110000_push_deliveries',
-      checksum: '1aebee845e270cd1d9e2b40a1f2faafe2cc666f0f029f61379244b7a7c7243e6',
+      checksum: 'f5f7e552fb81ff2f905dfc0698eb4aea4ab90fdbf80624386755ab81e76c3a34',
+    },
+    {
+      name: '20261130110100_push_positions',
+      checksum: '153f6b3e85db221512b3fa14708d031f6b2855bc8d4fde764e111316215f85de',
     },
     {
       name: '20261130120000_replicas',
-      checksum: '706ff10bb51d421d1e1627ebc5f9b7627a8f07abf6f56f38c7c1fbc3b8cbee49',
+      checksum: '39ccfffefc8513c5766725651728952645a3400f7e20eae5ccf704f6ea90c467',
     },
     {
       name: '20261130120100_tasks_by_state',
-      checksum: '01a58555db76f05c7185b19b04b2189aa797b598446ae90a72f9e39825b25d2b',
+      checksum: '21eb0f3befdec841d49b64335103325e7311b2df68f71a493e17046f4ae2a96c',
     },
   ],
 };

@@ -1,6 +1,6 @@
--- Rollout step 4: before the first replica of this version. Configs there are begin at their task's last event.
+-- Rollout step 4: before the first replica of this version. The columns of deliveries, and dead letters.
 -- Old replicas: go on, and send what they commit themselves; replicas of this version send it too, so during a rollout an event may come twice.
--- Locks: push_notification_configs for a moment, then its rows while they are updated, some seconds per million. DDL commits at once on MySQL: after a failure drop what is there, then resolve.
+-- Locks: push_notification_configs for a moment; its index is built beside reads and writes. DDL commits at once on MySQL: after a failure drop what is there, then resolve.
 -- The server adds the columns without a rewrite where it can; CURRENT_TIMESTAMP is one value for all rows there are.
 
 ALTER TABLE `push_notification_configs`
@@ -16,11 +16,6 @@ ALTER TABLE `push_notification_configs`
     ADD COLUMN `body_seq` INTEGER NULL,
     ADD COLUMN `body` LONGTEXT NULL,
     ADD COLUMN `changed_at` DATETIME(3) NOT NULL DEFAULT CURRENT_TIMESTAMP(3);
-
-UPDATE `push_notification_configs` c JOIN `tasks` t ON t.`id` = c.`task_id`
-   SET c.`position` = t.`version`,
-       c.`status` = IF(t.`state` IN ('TASK_STATE_COMPLETED', 'TASK_STATE_FAILED', 'TASK_STATE_CANCELED', 'TASK_STATE_REJECTED'), 'done', 'active'),
-       c.`due_at` = IF(t.`state` IN ('TASK_STATE_COMPLETED', 'TASK_STATE_FAILED', 'TASK_STATE_CANCELED', 'TASK_STATE_REJECTED'), NULL, c.`due_at`);
 
 ALTER TABLE `push_notification_configs`
     ADD INDEX `push_notification_configs_status_due_at_idx` (`status`, `due_at`),

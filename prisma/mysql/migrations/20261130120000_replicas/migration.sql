@@ -1,4 +1,4 @@
--- Rollout step 5: before the first replica of this version. Adds replicas, changes no other table.
+-- Rollout step 6: before the first replica of this version. Adds replicas, changes no other table.
 -- Old replicas: know nothing of this table and go on; operators do not see them in it.
 -- Locks: nothing that exists; it only creates. DDL commits at once on MySQL: after a failure drop what is there, then resolve.
 

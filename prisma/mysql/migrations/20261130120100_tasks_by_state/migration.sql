@@ -1,4 +1,4 @@
--- Rollout step 6: before the first replica of this version.
+-- Rollout step 7: before the first replica of this version.
 -- Old replicas: go on; it only adds an index, for operators.
 -- Locks: tasks for a moment at the start and at the end; reads and writes go on while the index is built.
 

@@ -1,6 +1,6 @@
--- Rollout step 4: before the first replica of this version. Configs there are begin at their task's last event.
+-- Rollout step 4: before the first replica of this version. The columns of deliveries, and dead letters.
 -- Old replicas: go on, and send what they commit themselves; replicas of this version send it too, so during a rollout an event may come twice.
--- Locks: push_notification_configs, until its rows are updated, some seconds per million; tasks are only read.
+-- Locks: push_notification_configs, while its indexes are built, about a second per million.
 -- CURRENT_TIMESTAMP is one value for all rows, which adds the columns without a rewrite; clock_timestamp() would rewrite.
 
 ALTER TABLE "push_notification_configs"
@@ -20,12 +20,6 @@ ALTER TABLE "push_notification_configs"
 ALTER TABLE "push_notification_configs"
     ALTER COLUMN "due_at" SET DEFAULT clock_timestamp(),
     ALTER COLUMN "changed_at" SET DEFAULT clock_timestamp();
-
-UPDATE "push_notification_configs" c
-   SET "position" = t."version",
-       "status" = CASE WHEN t."state" IN ('TASK_STATE_COMPLETED', 'TASK_STATE_FAILED', 'TASK_STATE_CANCELED', 'TASK_STATE_REJECTED') THEN 'done' ELSE 'active' END,
-       "due_at" = CASE WHEN t."state" NOT IN ('TASK_STATE_COMPLETED', 'TASK_STATE_FAILED', 'TASK_STATE_CANCELED', 'TASK_STATE_REJECTED') THEN c."due_at" END
-  FROM "tasks" t WHERE t."id" = c."task_id";
 
 CREATE INDEX "push_notification_configs_due_at_idx" ON "push_notification_configs"("due_at") WHERE "due_at" IS NOT NULL;
 

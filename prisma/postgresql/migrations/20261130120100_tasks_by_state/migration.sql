@@ -1,4 +1,4 @@
--- Rollout step 6: before the first replica of this version.
+-- Rollout step 7: before the first replica of this version.
 -- Old replicas: go on; it only adds an index, for operators.
 -- Locks: writes to tasks wait while the index is built, some seconds per million tasks; prisma/README.md says how to
 -- build it beforehand without a lock, which is why it may be there.

@@ -1,4 +1,4 @@
--- Rollout step 4: before the first replica of this version. Configs there are begin at their task's last event.
+-- Rollout step 4: before the first replica of this version. The columns of deliveries, and dead letters.
 -- Old replicas: go on, and send what they commit themselves; replicas of this version send it too, so during a rollout an event may come twice.
 -- Locks: the file, while push_notification_configs is copied: about a second per million configs.
 -- A copy, because SQLite adds no column with a default that is not constant to a table that has rows. All in one
@@ -32,12 +32,9 @@ CREATE TABLE "new_push_notification_configs" (
 );
 
 INSERT INTO "new_push_notification_configs"
-       ("task_id", "config_id", "tenant", "owner", "url", "payload", "wire_version", "created_at", "position", "status", "due_at")
-SELECT c."task_id", c."config_id", c."tenant", c."owner", c."url", c."payload", c."wire_version", c."created_at",
-       coalesce(t."version", 0),
-       CASE WHEN t."state" IN ('TASK_STATE_COMPLETED', 'TASK_STATE_FAILED', 'TASK_STATE_CANCELED', 'TASK_STATE_REJECTED') THEN 'done' ELSE 'active' END,
-       CASE WHEN t."state" IN ('TASK_STATE_COMPLETED', 'TASK_STATE_FAILED', 'TASK_STATE_CANCELED', 'TASK_STATE_REJECTED') THEN NULL ELSE CAST(unixepoch('subsec') * 1000 AS INTEGER) END
-  FROM "push_notification_configs" c LEFT JOIN "tasks" t ON t."id" = c."task_id";
+       ("task_id", "config_id", "tenant", "owner", "url", "payload", "wire_version", "created_at")
+SELECT "task_id", "config_id", "tenant", "owner", "url", "payload", "wire_version", "created_at"
+  FROM "push_notification_configs";
 
 DROP TABLE "push_notification_configs";
 

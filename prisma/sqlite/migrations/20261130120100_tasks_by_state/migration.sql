@@ -1,4 +1,4 @@
--- Rollout step 6: before the first replica of this version.
+-- Rollout step 7: before the first replica of this version.
 -- Old replicas: go on; it only adds an index, for operators.
 -- Locks: the file, while the index is built: about half a second per million tasks.
 
