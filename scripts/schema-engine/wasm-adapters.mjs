@@ -19,6 +19,9 @@ function mendQuotes(query) {
   return asked ? { ...query, sql: `${asked[1]}'${asked[2]}'` } : query;
 }
 
+/** How long a deploy waits for the file: as long as another deploy may take, on a machine that is busy. */
+const WAIT_MS = 30_000;
+
 /** The engine takes the file for itself, in a way that every other process with the file open keeps it from. */
 const inUse = new EngineError(
   'P1008',
@@ -53,7 +56,7 @@ export async function sqliteFactory(databaseUrl) {
   const { PrismaBetterSqlite3 } = await import('@prisma/adapter-better-sqlite3');
   const url = databaseUrl ? `file:${sqliteFile(databaseUrl)}` : ':memory:';
   // The native engine's form for moments, and ours (prisma/README.md).
-  const stock = new PrismaBetterSqlite3({ url, timeout: 10_000 }, { timestampFormat: 'unixepoch-ms' });
+  const stock = new PrismaBetterSqlite3({ url, timeout: WAIT_MS }, { timestampFormat: 'unixepoch-ms' });
   return {
     provider: stock.provider,
     adapterName: stock.adapterName,

@@ -42,10 +42,8 @@ export const failpointRewrites = [
   }),
   at('push', {
     module: 'push-notifications/dist/delivery/runner.js',
-    find: 'const outcome = await this.parts.client.post(request, this.parts.closing);',
-    add:
-      `const outcome = await ${FAULTS}.push(row.taskId, () => ` +
-      'this.parts.client.post(request, this.parts.closing));',
+    find: 'const outcome = await this.post(claim, row, request);',
+    add: `const outcome = await ${FAULTS}.push(row.taskId, () => this.post(claim, row, request));`,
   }),
   at('hints.notify', {
     module: 'db/dist/postgresql/hints.js',

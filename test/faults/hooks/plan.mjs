@@ -1,13 +1,14 @@
 /** Which failpoints there are, what may happen at each, and the text form of a plan (README.md). */
 
 const STATEMENTS = {
-  journal: 'createTask commit openTurn cancel sweep sweepOrphans look findOwnWrite',
+  journal: 'createTask commit openTurn cancel sweep sweepOrphans sweepLeaseless look findOwnWrite',
   leases: 'beat beatOne readLeases release markCancel expireNow nextExpiry clampFuture readClock listLeases',
   log: 'readTask readHeads readEvents readEventsOf findMessage',
   pushConfigs: 'save load remove',
   pushQueue:
-    'claimOf claimDue settle storeBody bury claimDeadLetters settleDeadLetter retry nextDue list listDeadLetters counts',
+    'claimOf claimDue settle storeBody bury claimDeadLetters settleDeadLetter retry list listDeadLetters counts',
   replicas: 'register report list requestPause remove forget',
+  retention: 'find compact purge',
   operators: 'findTasks task events countLive countLeaseless',
 };
 

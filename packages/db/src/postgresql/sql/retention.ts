@@ -45,7 +45,8 @@ export interface FindRow {
  * events. Always one row.
  *
  * `k` locks the tasks and judges their newest versions; leases and webhooks are seen as of the statement's beginning,
- * and for an ended task neither comes back. The events of an ended task are written by nobody.
+ * and for an ended task neither comes back. The events of an ended task are written by nobody, but another pruner may have
+ * deleted some since the statement began: what counts is what this one deleted.
  */
 export const compact: Statement = {
   name: 'compact',
@@ -71,8 +72,8 @@ v AS MATERIALIZED (
       SELECT seq FROM task_events o WHERE o.task_id = p.id ORDER BY o.seq LIMIT $5::int) e
    ORDER BY p.id, e.seq LIMIT $5::int),
 d AS (
-  DELETE FROM task_events e USING v WHERE e.task_id = v.id AND e.seq = v.seq)
-SELECT (SELECT count(*)::int FROM v) AS events, (SELECT array_agg(id) FROM p) AS ids`,
+  DELETE FROM task_events e USING v WHERE e.task_id = v.id AND e.seq = v.seq RETURNING e.seq)
+SELECT (SELECT count(*)::int FROM d) AS events, (SELECT array_agg(id) FROM p) AS ids`,
 };
 
 /** The row of {@link compact}. */
@@ -100,7 +101,7 @@ v AS MATERIALIZED (
       SELECT seq FROM task_events o WHERE o.task_id = k.id ORDER BY o.seq LIMIT $3::int + 1) e
    ORDER BY k.id, e.seq LIMIT $3::int + 1),
 e AS (
-  DELETE FROM task_events e USING v WHERE e.task_id = v.id AND e.seq = v.seq AND v.n <= $3::int),
+  DELETE FROM task_events e USING v WHERE e.task_id = v.id AND e.seq = v.seq AND v.n <= $3::int RETURNING e.seq),
 g AS MATERIALIZED (
   SELECT k.* FROM k WHERE k.id < ALL (SELECT v.id FROM v WHERE v.n > $3::int)),
 s AS (DELETE FROM task_snapshots s USING g WHERE s.task_id = g.id),
@@ -109,7 +110,7 @@ c AS (DELETE FROM push_notification_configs c USING g WHERE c.task_id = g.id),
 t AS (DELETE FROM tasks t USING g WHERE t.id = g.id)
 SELECT g.id, g.tenant, g.owner, g.state, NULL::int AS events FROM g
 UNION ALL
-SELECT NULL, NULL, NULL, NULL, (SELECT count(*)::int FROM v WHERE v.n <= $3::int)`,
+SELECT NULL, NULL, NULL, NULL, (SELECT count(*)::int FROM e)`,
 };
 
 /** A row of {@link purge}: of a task, or of the count. */
