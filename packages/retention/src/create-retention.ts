@@ -6,7 +6,7 @@ import type { Retention, RetentionParts, RetentionResult } from './retention.js'
 /** Spreads the passes of replicas that were started together. */
 const JITTER = 0.2;
 
-/** The first pass begins within this, and a pass that failed is repeated within it. */
+/** The first pass begins within this, a pass that failed is repeated within it, and a replica that may not asks again. */
 const SOON_MS = 60_000;
 
 /** Makes the retention of one replica. Without a time for either it does nothing. */
@@ -64,17 +64,17 @@ class RetentionService implements Retention {
     const { clock, options } = this.#parts;
     const beganAtMs = clock.monotonicMs();
     const intervalMs = options.intervalMs * (1 + JITTER * (2 * this.#random() - 1));
-    const works = await this.#tryPass();
-    const waitMs = works ? intervalMs : Math.min(intervalMs, SOON_MS);
+    const done = await this.#tryPass();
+    const waitMs = done ? intervalMs : Math.min(intervalMs, SOON_MS);
     // A pass that took longer than the interval is followed by a rest all the same.
     this.#schedule(Math.max(waitMs - (clock.monotonicMs() - beganAtMs), waitMs / 10));
   }
 
-  /** Never rejects: what is not done now is due at the next pass. */
+  /** Whether a pass was made. Never rejects: what is not done now is due at the next pass. */
   async #tryPass(): Promise<boolean> {
     const { logger, mayRun = () => true } = this.#parts;
     try {
-      if (!mayRun()) return true;
+      if (!mayRun()) return false;
       const result = await this.#pass();
       if (result.events > 0 || result.tasks > 0) logger.info({ ...result }, 'ended tasks were pruned');
       if (this.#failures > 0) logger.info({ passes: this.#failures }, 'pruning works again');

@@ -162,6 +162,23 @@ describe('the service', () => {
     await retention.close();
   });
 
+  test('asks again within a minute whether it may, however rare passes are', async () => {
+    const { clock, db } = createWorld();
+    let asked = 0;
+    const { retention } = createHarness({
+      ...{ database: db, clock },
+      retention: { eventsMs: 86_400_000 },
+      mayRun: () => {
+        asked += 1;
+        return false;
+      },
+    });
+    await retention.start();
+    for (let minutes = 0; minutes < 10; minutes += 1) await clock.advance(60_000);
+    expect(asked).toBeGreaterThanOrEqual(9);
+    await retention.close();
+  });
+
   test('waits out a database that is away, says so, and goes on', async () => {
     const { clock, db } = createWorld();
     let away = true;

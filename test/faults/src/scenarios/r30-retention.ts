@@ -19,12 +19,12 @@ const REFUSING_MS = 1_500;
 const CAUGHT_UP_MS = 20_000;
 
 /**
- * Three replicas prune at once, as soon as tasks end. Who pages through a log slowly loses it, and is told so by the whole
+ * Logs are pruned as soon as tasks end. Who pages through a log slowly loses it, and is told so by the whole
  * task in place of the rest; who reads as it comes misses nothing; what a webhook waits for is kept.
  */
 export const retention: Scenario = {
   id: 'R30',
-  title: 'logs are pruned by three replicas while slow clients page through them',
+  title: 'logs are pruned while slow clients page through them',
   databases: ['postgresql', 'mysql', 'sqlite'],
   quick: true,
   async run(world) {
