@@ -155,7 +155,7 @@ describe('tracing', () => {
     await send({ text: 'go' }).catch(() => {});
     const refused = traces.spans('a2a.admission').at(-1);
     expect(refused?.status.code).toBe(SpanStatusCode.ERROR);
-    expect(refused?.status.message).toMatch(/shutting down/);
+    expect(refused?.status.message).toMatch(/takes no new work/);
   });
 
   test('a sweep is a trace of its own, with the tasks it ended', async () => {
