@@ -1,4 +1,4 @@
-import { FAILURE_TEXT, isStorableKey, type Clock, type LeaseListing } from '@a2a-cluster/core';
+import { FAILURE_TEXT, isStorableKey, sleep, type Clock, type LeaseListing } from '@a2a-cluster/core';
 import type { Database, Look } from '@a2a-cluster/db';
 import type { Journal } from '@a2a-cluster/task-store';
 import { createPushOperator, type PushOperator } from './operator-push.js';
@@ -27,6 +27,10 @@ const DEFAULT_LIMIT = 100;
 /** How many leases without a task are dropped along with the one that was named. */
 const ORPHAN_LIMIT = 100;
 
+/** How often a release is tried whose lease its holder renews meanwhile. */
+const MOST_TRIES = 5;
+const PAUSE_MS = 20;
+
 /** Nothing was swept here: another sweeper was faster, or the row is locked or was renewed meanwhile. */
 function whatBecame(look: Look | null): 'failed' | 'dropped' | 'busy' {
   if (look?.lease) return 'busy';
@@ -43,25 +47,56 @@ export function createOperator(
     readonly clock: Clock;
   },
 ): ClusterOperator {
-  const { database, journal, holder, clock } = parts;
+  const { database } = parts;
   return {
     push: createPushOperator(database),
     tasks: createTaskOperator(parts),
     replicas: createReplicaOperator(database, parts.board),
     leases: (options) => database.leases.listLeases(options?.limit ?? DEFAULT_LIMIT),
-    async releaseLease(taskId) {
-      if (!isStorableKey(taskId) || !(await database.leases.expireNow(taskId))) return 'not_found';
-      const { swept } = await journal.sweep({
-        limit: 1,
-        sweeper: holder,
-        statusTimestamp: clock.wallIso(),
-        text: FAILURE_TEXT.replica_lost,
-        taskId,
-      });
-      if (swept[0]) return swept[0].failed ? 'failed' : 'dropped';
-      const orphans = await journal.sweepOrphans(ORPHAN_LIMIT);
-      if (orphans.includes(taskId)) return 'dropped';
-      return whatBecame(await database.journal.look({ taskId }));
-    },
+    releaseLease: async (taskId) => (isStorableKey(taskId) ? release({ ...parts, taskId }) : 'not_found'),
   };
+}
+
+type Released = Awaited<ReturnType<ClusterOperator['releaseLease']>>;
+
+interface Release {
+  readonly database: Pick<Database, 'leases' | 'journal'>;
+  readonly journal: Journal;
+  readonly holder: string;
+  readonly clock: Clock;
+  readonly taskId: string;
+}
+
+/**
+ * The holder may live, and its heartbeat may renew the lease between the two statements: then both are tried again, as
+ * long as it is the lease of the same turn.
+ */
+async function release(parts: Release): Promise<Released> {
+  const { database, clock, taskId } = parts;
+  const look = (): Promise<Look | null> => database.journal.look({ taskId });
+  const epoch = (await look())?.lease?.epoch;
+  for (let tries = 1; ; tries += 1) {
+    if (!(await database.leases.expireNow(taskId)))
+      return tries === 1 ? 'not_found' : whatBecame(await look());
+    const verdict = await sweepNow(parts);
+    if (verdict !== null) return verdict;
+    const seen = await look();
+    const became = whatBecame(seen);
+    if (became !== 'busy' || seen?.lease?.epoch !== epoch || tries === MOST_TRIES) return became;
+    await sleep({ clock, delayMs: tries * PAUSE_MS });
+  }
+}
+
+/** The sweeper's verdict on an expired lease; null where it is not this sweeper that took it. */
+async function sweepNow({ journal, holder, clock, taskId }: Release): Promise<'failed' | 'dropped' | null> {
+  const { swept } = await journal.sweep({
+    limit: 1,
+    sweeper: holder,
+    statusTimestamp: clock.wallIso(),
+    text: FAILURE_TEXT.replica_lost,
+    taskId,
+  });
+  if (swept[0]) return swept[0].failed ? 'failed' : 'dropped';
+  const orphans = await journal.sweepOrphans(ORPHAN_LIMIT);
+  return orphans.includes(taskId) ? 'dropped' : null;
 }

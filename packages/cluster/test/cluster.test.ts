@@ -292,6 +292,12 @@ describe('an operator', () => {
       return inner.leases.beatOne({ holder, ttlMs: 1_000, lease: lock, waitMs: 1 });
     };
     expect(await cluster.operator.releaseLease(id)).toBe('busy');
+    const beat = before;
+    let beats = 0;
+    before = (taskId) => ((beats += 1) === 1 ? beat(taskId) : Promise.resolve());
+    const { id: live } = await send(cluster, request('go', { immediately: true }));
+    expect(await cluster.operator.releaseLease(live)).toBe('failed');
+    expect(beats).toBe(2);
     before = (taskId) =>
       inner.journal.sweep({ limit: 1, sweeper: 's', statusTimestamp: '', text: 'lost', taskId });
     expect(await cluster.operator.releaseLease(id)).toBe('failed');
