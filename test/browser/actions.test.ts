@@ -7,7 +7,7 @@ import { Rows } from '../integration/support/rows.js';
 import { waitUntil } from '../integration/support/wait-until.js';
 import { hasBrowser, openBrowser } from './support/browser.js';
 import { openConsole, type ConsolePage } from './support/console-page.js';
-import { startReceiver } from './support/receiver.js';
+import { startReceiver, type Receiver } from './support/receiver.js';
 
 const provider = availableProviders().includes('postgresql') ? 'postgresql' : 'sqlite';
 
@@ -16,6 +16,7 @@ const provider = availableProviders().includes('postgresql') ? 'postgresql' : 's
   let cluster: TestCluster;
   let rows: Rows;
   let open: ConsolePage;
+  let receiver: Receiver | undefined;
 
   beforeAll(async () => {
     browser = await openBrowser();
@@ -23,8 +24,10 @@ const provider = availableProviders().includes('postgresql') ? 'postgresql' : 's
     rows = await Rows.open(cluster.database.url);
   });
   afterEach(async () => {
-    expect(open.faults).toEqual([]);
     await open.close();
+    await receiver?.close();
+    receiver = undefined;
+    expect(open.faults).toEqual([]);
   });
   afterAll(async () => {
     await rows.close();
@@ -119,9 +122,10 @@ const provider = availableProviders().includes('postgresql') ? 'postgresql' : 's
   });
 
   test('sends the dead letters of a webhook again', async () => {
-    const receiver = await startReceiver(404);
+    receiver = await startReceiver(404);
+    const hook = receiver;
     const [first, second] = cluster.replicas;
-    const configuration = { taskPushNotificationConfig: { url: `${receiver.url}?secret=1` } };
+    const configuration = { taskPushNotificationConfig: { url: `${hook.url}?secret=1` } };
     const sent = await second!.client.send({ text: 'tick 2 10', configuration });
     open = await openConsole(browser, first!.base);
     const { page, at } = open;
@@ -138,16 +142,15 @@ const provider = availableProviders().includes('postgresql') ? 'postgresql' : 's
       },
     });
     expect(await page.content()).not.toContain('secret');
-    const before = receiver.count();
-    receiver.answer(200);
+    const before = hook.count();
+    hook.answer(200);
     await press(page, 'Send again', 'Send again');
     await page.getByRole('status').getByText('To be tried again').waitFor();
     await waitUntil({
       // Replicas look for letters that are asked for every 20 s at the latest.
       what: 'the receiver is asked again',
       limitMs: 60_000,
-      ask: async () => receiver.count() > before || undefined,
+      ask: async () => hook.count() > before || undefined,
     });
-    await receiver.close();
   });
 });
