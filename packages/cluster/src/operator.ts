@@ -1,5 +1,6 @@
 import { FAILURE_TEXT, isStorableKey, sleep, type Clock, type LeaseListing } from '@a2a-cluster/core';
 import type { Database, Look } from '@a2a-cluster/db';
+import type { PushDelivery } from '@a2a-cluster/push-notifications';
 import type { Journal } from '@a2a-cluster/task-store';
 import { createPushOperator, type PushOperator } from './operator-push.js';
 import { createReplicaOperator } from './operator-replicas.js';
@@ -42,6 +43,7 @@ export function createOperator(
   parts: TaskOperatorParts & {
     readonly database: Database;
     readonly board: Pick<ReplicaBoard, 'known'>;
+    readonly delivery: Pick<PushDelivery, 'asked'> | null;
     readonly journal: Journal;
     readonly holder: string;
     readonly clock: Clock;
@@ -49,7 +51,7 @@ export function createOperator(
 ): ClusterOperator {
   const { database } = parts;
   return {
-    push: createPushOperator(database),
+    push: createPushOperator({ database, delivery: parts.delivery }),
     tasks: createTaskOperator(parts),
     replicas: createReplicaOperator(database, parts.board),
     leases: (options) => database.leases.listLeases(options?.limit ?? DEFAULT_LIMIT),

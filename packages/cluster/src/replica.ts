@@ -144,6 +144,7 @@ export class Replica implements Cluster {
     const { journal, stream, board, requestHandler } = this;
     this.operator = createOperator({
       ...{ database, journal, holder, clock, reader, stream, board, requestHandler },
+      delivery: this.push.delivery,
     });
   }
 

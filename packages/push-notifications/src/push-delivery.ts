@@ -42,6 +42,8 @@ export interface PushDelivery extends Service {
   delivered(events: DeliveredEvents): void;
   /** Tells of a config that was registered or enabled here. Never throws. */
   registered(taskId: string): void;
+  /** Tells that an operator has asked for retries: they are looked for at once. Never throws. */
+  asked(): void;
   /** Resolves when nothing is under way here. What waits for a retry is not waited for. */
   drained(): Promise<void>;
   /** No I/O. */
@@ -84,6 +86,7 @@ export function createPushDelivery(options: PushDeliveryOptions): PushDelivery {
     delivered: ({ taskId, rows, head }) =>
       engine.committed({ taskId, rows, ended: head !== undefined && isTerminalName(head.state) }),
     registered: (taskId) => engine.registered(taskId),
+    asked: () => engine.asked(),
     drained: () => engine.idle(),
     status: () => engine.status(),
     close: ({ graceMs = DEFAULT_GRACE_MS } = {}) => (closed ??= engine.close(graceMs)),

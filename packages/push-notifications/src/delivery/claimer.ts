@@ -126,6 +126,12 @@ export class Claimer {
     this.timer = { atMs, timer };
   }
 
+  /** Looks at once for what is due, dead letters that somebody has asked for included. */
+  pollAll(): void {
+    this.lettersAtMs = -Infinity;
+    this.poll();
+  }
+
   /** There is room again: what an earlier look left out is looked for after `delayMs`. */
   refill(delayMs: number): void {
     if (this.backlog) this.poll(delayMs);

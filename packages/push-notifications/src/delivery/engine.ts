@@ -109,6 +109,11 @@ export class DeliveryEngine {
     this.claimer.want(taskId, true);
   }
 
+  /** An operator asked for retries. */
+  asked(): void {
+    this.claimer.pollAll();
+  }
+
   /** Events were committed here. */
   committed({ taskId, rows, ended }: Committed): void {
     const last = rows.at(-1);
