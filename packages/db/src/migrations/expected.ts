@@ -79,7 +79,7 @@ export const expectedMigrations: ExpectedMigrations = {
     },
     {
       name: '20261130110100_push_positions',
-      checksum: 'ca1954b2ec1de70f16191fafa784211d8dbc9978f3aaa35741ec1d75c762b4b4',
+      checksum: '3d7f271cb458ec5fd7721af2857fe256f47ea6252337be5653098eaadac81706',
     },
     {
       name: '20261130120000_replicas',
