@@ -4,7 +4,7 @@ import { AgentEvent, type AgentExecutor, type RequestContext } from '@a2a-js/sdk
 import { turnOf } from '@a2a-cluster/cluster';
 import { COUNTERS, HISTOGRAMS, type MetricDefinition } from '@a2a-cluster/core';
 import { createDatabase, type Database } from '@a2a-cluster/db';
-import { availableProviders, createTestDatabase, type TestDatabase } from '@a2a-cluster/testing';
+import { availableProviders, createTestDatabase, openRaw, type TestDatabase } from '@a2a-cluster/testing';
 import { METRIC_PREFIX, seriesOf } from '../../apps/clustermode/src/operator/telemetry-metrics.js';
 import { agentMessage, artifactEvent, statusEvent, taskEvent } from './support/events.js';
 import { startMetered, type MeteredReplica } from './support/metered.js';
@@ -243,6 +243,24 @@ describe.each(availableProviders())('the metrics of two replicas, on %s', (provi
       expect(scrape.has(METRIC_PREFIX + name)).toBe(true);
     for (const name of ['nodejs_eventloop_lag_p99_seconds', 'a2a_cluster_event_loop_stall_seconds'])
       expect(scrape.get(name)).toBeGreaterThanOrEqual(0);
+  });
+
+  test('what the whole cluster has is among them, the same on both', async () => {
+    const before = (await second.scrape()).get('a2a_cluster_leaseless_turns') ?? NaN;
+    const raw = await openRaw(home.url);
+    await raw.run(`INSERT INTO tasks (id, tenant, owner, context_id, state, version)
+      VALUES ('left by an older build', '', 'alice', 'c', 'TASK_STATE_WORKING', 1)`);
+    await raw.close();
+    for (const replica of [first, second])
+      await waitUntil({
+        what: 'both replicas are alive, and one more task has no lease',
+        limitMs: 15_000,
+        ask: async () => {
+          const scrape = await replica.scrape();
+          const alive = scrape.get('a2a_cluster_replicas_alive') === 2;
+          return (alive && scrape.get('a2a_cluster_leaseless_turns') === before + 1) || undefined;
+        },
+      });
   });
 });
 
