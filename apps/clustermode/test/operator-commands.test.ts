@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { availableProviders, createTestDatabase, workspaceRoot } from '@a2a-cluster/testing';
+import { availableProviders, createTestDatabase, hasTools, workspaceRoot } from '@a2a-cluster/testing';
 import { killAll, listening, needBuild, starter, type Run } from './command.js';
 import { userMessage, v1 } from './fixture.js';
 import { openRoad } from './road.js';
@@ -199,7 +199,10 @@ describe('watching', () => {
     expect(watch.err()).toBe('');
   });
 
-  const hasScript = spawnSync('script', ['--version']).status === 0;
+  const hasScript = hasTools({
+    tests: 'colours on a terminal',
+    missing: spawnSync('script', ['--version']).status === 0 ? null : 'script (util-linux)',
+  });
   (hasScript ? test : test.skip).each([
     ['with colours', {}, true],
     ['without, where NO_COLOR is set', { NO_COLOR: '1' }, false],

@@ -1,4 +1,5 @@
-import { encodeEvent, failedStatus, type NewEvent, type Scope } from '@a2a-cluster/core';
+import type { NewEvent, Scope } from '@a2a-cluster/core';
+import { lostEvent, type SweepText } from './swept-event.js';
 
 /** Which tasks without a lease are ended. */
 export interface LeaselessBatch {
@@ -34,20 +35,6 @@ export interface LeftTask {
 }
 
 /** The FAILED event of a task that was left running without a lease (protocol 6). Whoever makes it makes the same. */
-export function leaselessEvent(
-  task: LeftTask,
-  batch: Pick<LeaselessBatch, 'statusTimestamp' | 'text'>,
-): NewEvent {
-  const { taskId, contextId, epoch, idleSinceMs } = task;
-  const writeId = `sweep:${taskId}:${epoch}`;
-  const data = failedStatus({
-    taskId,
-    contextId,
-    reason: 'replica_lost',
-    timestamp: batch.statusTimestamp,
-    messageId: writeId,
-    text: batch.text,
-    detail: { idleSince: new Date(idleSinceMs).toISOString() },
-  });
-  return { kind: 'statusUpdate', payload: encodeEvent({ kind: 'statusUpdate', data }), writeId };
+export function leaselessEvent(task: LeftTask, batch: SweepText): NewEvent {
+  return lostEvent({ ...task, detail: { idleSince: new Date(task.idleSinceMs).toISOString() } }, batch);
 }

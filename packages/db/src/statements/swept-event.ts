@@ -1,5 +1,4 @@
 import { encodeEvent, failedStatus, type NewEvent } from '@a2a-cluster/core';
-import type { SweepBatch } from './journal-statements.js';
 
 /** The dead turn a sweep ends. */
 export interface DeadTurn {
@@ -14,17 +13,33 @@ export interface DeadTurn {
  * The FAILED event of a turn that a sweep ends (protocol 6). Its ids follow from task and epoch, so whoever makes it
  * makes the same. Names no replica: holder and sweeper are for columns and logs.
  */
-export function sweptEvent(turn: DeadTurn, batch: Pick<SweepBatch, 'statusTimestamp' | 'text'>): NewEvent {
-  const { taskId, contextId, epoch, expiredAtMs } = turn;
+export function sweptEvent(turn: DeadTurn, batch: SweepText): NewEvent {
+  return lostEvent({ ...turn, detail: { expiredAt: new Date(turn.expiredAtMs).toISOString() } }, batch);
+}
+
+/** What a sweep says to people, and when. */
+export interface SweepText {
+  /** ISO 8601, for the FAILED status. */
+  readonly statusTimestamp: string;
+  /** The sentence for people in the FAILED status. */
+  readonly text: string;
+}
+
+/** The FAILED event of a turn whose replica is lost; `detail` says how that was known. */
+export function lostEvent(
+  turn: Pick<DeadTurn, 'taskId' | 'contextId' | 'epoch'> & {
+    readonly detail: Readonly<Record<string, string>>;
+  },
+  batch: SweepText,
+): NewEvent {
+  const { taskId, contextId, epoch, detail } = turn;
   const writeId = `sweep:${taskId}:${epoch}`;
   const data = failedStatus({
-    taskId,
-    contextId,
+    ...{ taskId, contextId, detail },
     reason: 'replica_lost',
     timestamp: batch.statusTimestamp,
     messageId: writeId,
     text: batch.text,
-    detail: { expiredAt: new Date(expiredAtMs).toISOString() },
   });
   return { kind: 'statusUpdate', payload: encodeEvent({ kind: 'statusUpdate', data }), writeId };
 }

@@ -3,6 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { hasTools } from '@a2a-cluster/testing';
 import { signatureHeader, type SigningKey } from '../../src/index.js';
 
 /** A request, and whether a receiver is to believe it. */
@@ -73,7 +74,10 @@ function headersOf(signature: string): Record<string, string> {
   return { 'a2a-notification-id': id, 'a2a-signature': signature };
 }
 
-const hasPython = spawnSync('python3', ['--version']).status === 0;
+const hasPython = hasTools({
+  tests: "the receiver's verifier in Python",
+  missing: spawnSync('python3', ['--version']).status === 0 ? null : 'python3',
+});
 
 describe('a receiver that copied docs/webhooks.md', () => {
   const doc = readFileSync(new URL('../../../../docs/webhooks.md', import.meta.url), 'utf8');
